@@ -1,0 +1,114 @@
+package principal_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/b3abf3ee/portcullis/policy/principal"
+)
+
+func conversation() principal.Facts {
+	return principal.Facts{
+		PrincipalID: "principal:conversation:telegram:42", Authority: principal.Conversation,
+		Channel: "telegram", ConversationKey: "telegram:dm:42",
+		SessionID: "ses_a", AllowedSessions: []string{"ses_a"},
+	}
+}
+
+func operator() principal.Facts {
+	return principal.Facts{PrincipalID: "principal:operator:local", Authority: principal.Operator, Reason: "list sessions"}
+}
+
+func TestZeroScopeAuthorisesNothing(t *testing.T) {
+	var nobody principal.Scope
+	if !nobody.Zero() || nobody.Allows("ses_a") || nobody.CrossSession() || nobody.PrincipalID() != "" {
+		t.Fatal("the zero scope authorises something")
+	}
+	if got := principal.NewIssuer("s").Check(nobody); got != principal.RefusedNobody {
+		t.Fatalf("Check(nobody) = %q", got)
+	}
+}
+
+func TestConversationReachesOnlyItsSession(t *testing.T) {
+	s, err := principal.NewIssuer("s").Issue(conversation())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !s.Allows("ses_a") || s.Allows("ses_b") || s.Allows("") || s.CrossSession() {
+		t.Fatalf("conversation scope %v reaches the wrong sessions", s)
+	}
+}
+
+func TestOperatorEndsWithItsIssuer(t *testing.T) {
+	i := principal.NewIssuer("s")
+	op, err := i.Issue(operator())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conv, err := i.Issue(conversation())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !op.Allows("ses_b") || !op.CrossSession() {
+		t.Fatal("a live operator must reach other sessions")
+	}
+	i.Close()
+	i.Close()
+	if op.Allows("ses_b") || op.CrossSession() || i.Check(op) != principal.RefusedClosed {
+		t.Fatal("operator authority outlived its host")
+	}
+	if i.Check(conv) != "" || !conv.Allows("ses_a") {
+		t.Fatal("closing the operator capability must not end a running conversation")
+	}
+	if _, err := i.Issue(operator()); err == nil {
+		t.Fatal("a closed issuer minted an operator")
+	}
+}
+
+func TestScopeOfAnotherStoreIsRefused(t *testing.T) {
+	a, b := principal.NewIssuer("s"), principal.NewIssuer("s")
+	s, err := a.Issue(conversation())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := b.Check(s); got != principal.RefusedForeign {
+		t.Fatalf("Check = %q, want foreign_store even for an equal store name", got)
+	}
+}
+
+func TestFactsMustFitTheirAuthority(t *testing.T) {
+	change := func(f principal.Facts, do func(*principal.Facts)) principal.Facts { do(&f); return f }
+	for name, f := range map[string]principal.Facts{
+		"no authority":            change(conversation(), func(f *principal.Facts) { f.Authority = "root" }),
+		"no principal":            change(conversation(), func(f *principal.Facts) { f.PrincipalID = "" }),
+		"conversation no route":   change(conversation(), func(f *principal.Facts) { f.Channel = "" }),
+		"conversation 2 sessions": change(conversation(), func(f *principal.Facts) { f.AllowedSessions = []string{"ses_a", "ses_b"} }),
+		"conversation other":      change(conversation(), func(f *principal.Facts) { f.AllowedSessions = []string{"ses_b"} }),
+		"conversation reason":     change(conversation(), func(f *principal.Facts) { f.Reason = "x" }),
+		"operator no reason":      change(operator(), func(f *principal.Facts) { f.Reason = "" }),
+		"operator long reason":    change(operator(), func(f *principal.Facts) { f.Reason = string(make([]byte, 201)) }),
+		"operator with route":     change(operator(), func(f *principal.Facts) { f.Channel = "telegram" }),
+		"system with route": {PrincipalID: "p", Authority: principal.System, Channel: "c", SessionID: "s", AllowedSessions: []string{"s"}},
+		"system unbound":    {PrincipalID: "p", Authority: principal.System},
+		"child no parent":   {PrincipalID: "p", Authority: principal.DelegatedAgent, SessionID: "s", AllowedSessions: []string{"s"}},
+		"child is parent":   {PrincipalID: "p", Authority: principal.DelegatedAgent, SessionID: "s", AllowedSessions: []string{"s"}, ParentSession: "s"},
+	} {
+		var bad *principal.FactsError
+		if _, err := principal.NewIssuer("s").Issue(f); !errors.As(err, &bad) {
+			t.Errorf("%s: Issue gave %v", name, err)
+		}
+	}
+}
+
+func TestScopeIsFrozen(t *testing.T) {
+	f := conversation()
+	s, err := principal.NewIssuer("s").Issue(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.AllowedSessions[0] = "ses_b"
+	s.AllowedSessions()[0] = "ses_b"
+	if s.Allows("ses_b") || !s.Allows("ses_a") {
+		t.Fatal("a scope changed after issue")
+	}
+}
