@@ -61,20 +61,6 @@ func (i *Issuer) Close() { i.closed.Store(true) }
 
 func (i *Issuer) live(a Authority) bool { return a != Operator || !i.closed.Load() }
 
-// Check says whether s may be used with this Issuer's store. It must be asked by every store method that takes a
-// Scope before it builds SQL.
-func (i *Issuer) Check(s Scope) Refusal {
-	switch {
-	case s.of == nil:
-		return RefusedNobody
-	case s.of.issuer != i:
-		return RefusedForeign
-	case !i.live(s.of.facts.Authority):
-		return RefusedClosed
-	}
-	return ""
-}
-
 // Issue mints a scope from facts, which are copied. Facts that do not fit their authority are a [*FactsError].
 func (i *Issuer) Issue(f Facts) (Scope, error) {
 	if err := f.check(); err != nil {

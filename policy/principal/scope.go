@@ -80,6 +80,21 @@ func (s Scope) CrossSession() bool {
 	return s.of != nil && s.of.facts.Authority == Operator && s.of.issuer.live(Operator)
 }
 
+// RefusedBy says why the store named store must not act for s, or empty when it may. Every store method that takes
+// a Scope asks this before it builds SQL, so that a scope kept past its host, or brought from another database,
+// reaches nothing.
+func (s Scope) RefusedBy(store string) Refusal {
+	switch {
+	case s.of == nil:
+		return RefusedNobody
+	case s.of.issuer.store != store:
+		return RefusedForeign
+	case !s.of.issuer.live(s.of.facts.Authority):
+		return RefusedClosed
+	}
+	return ""
+}
+
 func (s Scope) facts() Facts {
 	if s.of == nil {
 		return Facts{}

@@ -24,8 +24,8 @@ func TestZeroScopeAuthorisesNothing(t *testing.T) {
 	if !nobody.Zero() || nobody.Allows("ses_a") || nobody.CrossSession() || nobody.PrincipalID() != "" {
 		t.Fatal("the zero scope authorises something")
 	}
-	if got := principal.NewIssuer("s").Check(nobody); got != principal.RefusedNobody {
-		t.Fatalf("Check(nobody) = %q", got)
+	if got := nobody.RefusedBy("s"); got != principal.RefusedNobody {
+		t.Fatalf("RefusedBy = %q", got)
 	}
 }
 
@@ -54,10 +54,10 @@ func TestOperatorEndsWithItsIssuer(t *testing.T) {
 	}
 	i.Close()
 	i.Close()
-	if op.Allows("ses_b") || op.CrossSession() || i.Check(op) != principal.RefusedClosed {
+	if op.Allows("ses_b") || op.CrossSession() || op.RefusedBy("s") != principal.RefusedClosed {
 		t.Fatal("operator authority outlived its host")
 	}
-	if i.Check(conv) != "" || !conv.Allows("ses_a") {
+	if conv.RefusedBy("s") != "" || !conv.Allows("ses_a") {
 		t.Fatal("closing the operator capability must not end a running conversation")
 	}
 	if _, err := i.Issue(operator()); err == nil {
@@ -66,13 +66,15 @@ func TestOperatorEndsWithItsIssuer(t *testing.T) {
 }
 
 func TestScopeOfAnotherStoreIsRefused(t *testing.T) {
-	a, b := principal.NewIssuer("s"), principal.NewIssuer("s")
-	s, err := a.Issue(conversation())
+	s, err := principal.NewIssuer("sto_a").Issue(conversation())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := b.Check(s); got != principal.RefusedForeign {
-		t.Fatalf("Check = %q, want foreign_store even for an equal store name", got)
+	if got := s.RefusedBy("sto_b"); got != principal.RefusedForeign {
+		t.Fatalf("RefusedBy = %q, want foreign_store", got)
+	}
+	if got := s.RefusedBy("sto_a"); got != "" {
+		t.Fatalf("RefusedBy its own store = %q", got)
 	}
 }
 
@@ -88,10 +90,10 @@ func TestFactsMustFitTheirAuthority(t *testing.T) {
 		"operator no reason":      change(operator(), func(f *principal.Facts) { f.Reason = "" }),
 		"operator long reason":    change(operator(), func(f *principal.Facts) { f.Reason = string(make([]byte, 201)) }),
 		"operator with route":     change(operator(), func(f *principal.Facts) { f.Channel = "telegram" }),
-		"system with route": {PrincipalID: "p", Authority: principal.System, Channel: "c", SessionID: "s", AllowedSessions: []string{"s"}},
-		"system unbound":    {PrincipalID: "p", Authority: principal.System},
-		"child no parent":   {PrincipalID: "p", Authority: principal.DelegatedAgent, SessionID: "s", AllowedSessions: []string{"s"}},
-		"child is parent":   {PrincipalID: "p", Authority: principal.DelegatedAgent, SessionID: "s", AllowedSessions: []string{"s"}, ParentSession: "s"},
+		"system with route":       {PrincipalID: "p", Authority: principal.System, Channel: "c", SessionID: "s", AllowedSessions: []string{"s"}},
+		"system unbound":          {PrincipalID: "p", Authority: principal.System},
+		"child no parent":         {PrincipalID: "p", Authority: principal.DelegatedAgent, SessionID: "s", AllowedSessions: []string{"s"}},
+		"child is parent":         {PrincipalID: "p", Authority: principal.DelegatedAgent, SessionID: "s", AllowedSessions: []string{"s"}, ParentSession: "s"},
 	} {
 		var bad *principal.FactsError
 		if _, err := principal.NewIssuer("s").Issue(f); !errors.As(err, &bad) {
