@@ -1,0 +1,103 @@
+package effect
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/host/binding"
+	"github.com/b3abf3ee/portcullis/host/event"
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/policy/capability"
+	"github.com/b3abf3ee/portcullis/policy/principal"
+	"github.com/b3abf3ee/portcullis/sdk/wire"
+)
+
+// Source offers tools to a turn's catalog: the host's own (builtin), installed plugins (authored), or a bridge.
+type Source interface {
+	// Tools returns what the turn may see, in a stable order. It runs nothing authored. An error fails the
+	// preparation of the catalog and so the turn.
+	Tools(ctx context.Context, turn binding.Turn) ([]Tool, error)
+}
+
+// Adapter runs one tool that the gate has let through.
+type Adapter interface {
+	// Invoke runs the call once and returns what became of it. It ends soon after ctx does. It must decide
+	// TimedOut and Cancelled from ctx and its own clock, never from what the guest says. It must not retry.
+	Invoke(ctx context.Context, call Call) Outcome
+}
+
+// Call is one admitted call as an adapter sees it. Arguments were validated against the input schema and are the
+// exact bytes that were approved.
+type Call struct {
+	Effect    id.Effect
+	Tool      string
+	Arguments json.RawMessage
+	Turn      binding.Turn
+	Deadline  time.Time // when the effect is over, in the host's clock
+	Output    int       // bytes of result that the caller will read at the most
+	Grants    capability.Snapshot
+	Progress  func(wire.Progress) // never nil; may be called from the adapter's goroutine only
+}
+
+// Outcome is what an adapter says of one call. Result is set exactly when Status is Succeeded.
+type Outcome struct {
+	Status   Status
+	Result   json.RawMessage // validated against the output schema by the adapter
+	Fault    *wire.Fault     // the tool's own answered "no"; Status is Failed
+	Reason   string          // stable code, for example "guest_trap"; empty when Succeeded
+	Detail   string          // words for the operator; may hold guest text; redacted before anyone sees it
+	Logs     []wire.LogRecord
+	Duration time.Duration
+	Stats    map[string]int64 // bounded counters: "memory_bytes", "host_calls", ...
+}
+
+// Started is the durable intent to run, written before the adapter is invoked.
+type Started struct {
+	Effect    id.Effect
+	Turn      id.Turn
+	Session   id.Session
+	CallID    string // the model's own call id, bounded
+	Tool      string
+	Plugin    string // "<id>@<version>" or empty
+	Recovery  string // read, idempotent, reconcile or manual
+	Digest    string // sha256 hex of the canonical arguments
+	Arguments json.RawMessage
+	Approval  id.Approval // empty when none was needed
+	At        time.Time
+}
+
+// Finished is the durable end of an effect that started, or the record of one that did not (Started false).
+type Finished struct {
+	Effect   id.Effect
+	Turn     id.Turn
+	Session  id.Session
+	CallID   string
+	Tool     string
+	Plugin   string
+	Status   Status
+	Started  bool
+	Reason   string
+	Durable  json.RawMessage // the durable view
+	At       time.Time
+	Duration time.Duration
+}
+
+// Journal makes effects durable. Each method is one transaction and appends the given audit record in it.
+type Journal interface {
+	// EffectStarted stores the intent. An error means nothing was stored: the effect must not run.
+	EffectStarted(ctx context.Context, s Started, r event.Record) error
+	// EffectFinished stores the end of a started effect, or the whole of one that never started.
+	EffectFinished(ctx context.Context, f Finished, r event.Record) error
+}
+
+// Grants keeps what the operator lets each plugin do at all. It is the second layer beside the core's capability
+// snapshot; an effect needs both.
+type Grants interface {
+	// PluginGrants returns the plugin's grants; an unknown plugin has none.
+	PluginGrants(ctx context.Context, plugin string) (capability.Snapshot, error)
+	// GrantPlugin adds one grant with the audit record; false when it was there already.
+	GrantPlugin(ctx context.Context, by principal.Scope, plugin string, g capability.Grant, r event.Record) (bool, error)
+	// RevokePlugin removes one grant with the audit record; false when it was not there.
+	RevokePlugin(ctx context.Context, by principal.Scope, plugin string, g capability.Grant, r event.Record) (bool, error)
+}

@@ -1,0 +1,193 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/host/effect"
+	"github.com/b3abf3ee/portcullis/host/event"
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/lease"
+	"github.com/b3abf3ee/portcullis/policy/principal"
+)
+
+// Select says which session a request wants.
+type Select string
+
+// The session selectors of the contract.
+const (
+	Bound  Select = "bound"  // the session bound to the conversation; made when there is none
+	Fresh  Select = "fresh"  // a new session, which becomes the bound one
+	Resume Select = "resume" // a named session that the owner is authorised for
+)
+
+// Selector is a Select with its session, which only Resume names.
+type Selector struct {
+	Kind    Select
+	Session id.Session
+}
+
+// Admission is everything that must become true at once for a turn to start: the session with its owner, the
+// request key, the lease and turn.started.
+type Admission struct {
+	Request      id.Request
+	Digest       string // sha256 hex of the canonical request: same key with another digest is a conflict
+	Turn         id.Turn
+	NewSession   id.Session // used if a session must be made
+	Selector     Selector
+	Owner        principal.Facts // the authenticated principal; its session fields are empty
+	Core         string
+	Revision     string
+	Capabilities string      // fingerprint of the capability snapshot
+	Claim        lease.Claim // token, epoch and expiry; the store sets the fence
+	Trace        id.Trace
+	Input        string // the raw input as history shows it (redacted, bounded)
+	At           time.Time
+}
+
+// Disposition is how a store took an Admission.
+type Disposition string
+
+// The dispositions. Only Admitted wrote anything.
+const (
+	Admitted        Disposition = "admitted"
+	Duplicate       Disposition = "duplicate" // same key, same digest: Existing is that turn
+	Conflict        Disposition = "conflict"  // same key, another digest
+	Busy            Disposition = "busy"      // another live claim holds the session
+	SessionNotFound Disposition = "not_found" // unknown session, or not this owner's
+)
+
+// Admittance is the answer to an Admission.
+type Admittance struct {
+	Disposition Disposition
+	Session     id.Session
+	Created     bool        // the session was made in this transaction
+	Claim       lease.Claim // with its fence
+	Existing    Record      // of a Duplicate
+}
+
+// State is where a turn stands.
+type State string
+
+// The states of a turn. Each but Running is terminal and equals the outcome of the same name.
+const (
+	Running State = "running"
+)
+
+// Message is one stored message. Body is the provider-neutral message as JSON in the model view: already redacted,
+// because it is shown to a model again.
+type Message struct {
+	ID   id.Message
+	Turn id.Turn
+	Role string // "user", "assistant" or "tool"
+	Body json.RawMessage
+	At   time.Time
+}
+
+// Usage is what the models said the turn cost, in tokens.
+type Usage struct {
+	Input, Output, CacheRead, CacheWrite int64
+}
+
+// Terminal is the end of a turn.
+type Terminal struct {
+	Turn    id.Turn
+	Session id.Session
+	Claim   lease.Claim // must still be the session's
+	Outcome Outcome
+	Reason  string // stable code; empty when completed
+	Reply   string // what is delivered, redacted; empty unless completed or needs_user
+	Steps   int
+	Usage   Usage
+	At      time.Time
+}
+
+// Fenced is how a store took a write under a claim.
+type Fenced string
+
+// How a store took a fenced write.
+const (
+	Written      Fenced = "written"
+	Stale        Fenced = "stale"         // another claim holds the session, or this one ran out
+	AlreadyEnded Fenced = "already_ended" // the turn has its one terminal state
+)
+
+// Recovered is one turn that a restart found running without a live claim.
+type Recovered struct {
+	Turn    id.Turn
+	Session id.Session
+	Outcome Outcome // Lost, or Indeterminate when an effect had started without an end
+	Effects int     // effects that became indeterminate
+}
+
+// Journal makes turns durable. Each method is one transaction.
+type Journal interface {
+	// Admit decides and writes the whole admission, with session.created (when made) and turn.started records.
+	Admit(ctx context.Context, a Admission, r []event.Record) (Admittance, error)
+	// Append adds messages to a running turn, in order, under its claim.
+	Append(ctx context.Context, t id.Turn, c lease.Claim, m []Message) (Fenced, error)
+	// Finish writes the one terminal state and ends the claim.
+	Finish(ctx context.Context, t Terminal, r event.Record) (Fenced, error)
+	// Extend moves the claim's expiry.
+	Extend(ctx context.Context, s id.Session, c lease.Claim, until time.Time) (Fenced, error)
+	// Window returns the newest messages of a session, oldest first: at most limit of them and maxBytes of bodies.
+	// Its cost does not depend on the length of the transcript.
+	Window(ctx context.Context, by principal.Scope, s id.Session, limit, maxBytes int) ([]Message, error)
+	// Recover ends every running turn whose claim is not of epoch or has expired at now, and its unfinished effects,
+	// with a turn.recovered record each. It never runs anything again.
+	Recover(ctx context.Context, epoch id.Epoch, now time.Time) ([]Recovered, error)
+}
+
+// Session is one session as history shows it.
+type Session struct {
+	ID       id.Session
+	Core     string
+	Owner    principal.Facts // authority, principal id, channel, conversation key, parent
+	Title    string          // the beginning of the first input
+	Turns    int
+	Created  time.Time
+	LastTurn time.Time
+}
+
+// Record is one turn as history shows it.
+type Record struct {
+	ID       id.Turn
+	Session  id.Session
+	Request  id.Request
+	Digest   string
+	Core     string
+	Revision string
+	State    State // Running, or the outcome's word
+	Outcome  Outcome
+	Reason   string
+	Input    string
+	Reply    string
+	Steps    int
+	Usage    Usage
+	Trace    id.Trace
+	Started  time.Time
+	Finished time.Time
+}
+
+// EventQuery narrows a listing of audit records; empty fields do not narrow.
+type EventQuery struct {
+	Session id.Session
+	Turn    id.Turn
+	Kind    event.Kind
+	Since   time.Time
+	Limit   int // 1..1000
+}
+
+// History reads what happened. Every method puts the owner predicate into its query; an id that does not exist and
+// one that is not the caller's give the same answer. Lists are newest first and bounded by limit (1..500).
+type History interface {
+	Sessions(ctx context.Context, by principal.Scope, limit int) ([]Session, error)
+	Session(ctx context.Context, by principal.Scope, s id.Session) (Session, bool, error)
+	Turns(ctx context.Context, by principal.Scope, s id.Session, limit int) ([]Record, error)
+	Turn(ctx context.Context, by principal.Scope, t id.Turn) (Record, bool, error)
+	// Effects are those of one turn in the order they were asked for.
+	Effects(ctx context.Context, by principal.Scope, t id.Turn) ([]effect.Record, error)
+	// Events lists audit records; records of no session are an operator's only.
+	Events(ctx context.Context, by principal.Scope, q EventQuery) ([]event.Record, error)
+}
