@@ -1,0 +1,91 @@
+package manifest
+
+import "github.com/b3abf3ee/portcullis/sdk/wire"
+
+// Version is the only manifest_version this package reads and writes.
+const Version = 1
+
+// FileName is the name of the manifest in a plugin's folder.
+const FileName = "plugin.json"
+
+// Bounds of one manifest.
+const (
+	MaxBytes        = 1 << 20  // of the file
+	MaxWasmBytes    = 64 << 20 // of the binary it names
+	MaxSchemaBytes  = 64 << 10 // of one schema
+	MaxTools        = 128      // count, as are the next four
+	MaxCapabilities = 64
+	MaxEgress       = 64
+	MaxSettings     = 64
+	MaxSymbols      = 256  // exports, and imports
+	MaxText         = 4096 // bytes of one description, summary or reason
+)
+
+// Manifest is plugin.json in the order it is written.
+type Manifest struct {
+	ManifestVersion int               `json:"manifest_version"`
+	ID              string            `json:"id"`
+	Version         string            `json:"version"`
+	Summary         string            `json:"summary"`
+	License         string            `json:"license"`
+	Kind            string            `json:"kind"`
+	ABI             string            `json:"abi"`
+	Wasm            Wasm              `json:"wasm"`
+	Exports         []string          `json:"exports"`
+	Imports         []string          `json:"imports"` // module.name, see [wire.JoinImport]
+	Capabilities    []wire.Capability `json:"capabilities,omitempty"`
+	Egress          []wire.Egress     `json:"egress,omitempty"`
+	Settings        []wire.Setting    `json:"settings,omitempty"`
+	Limits          wire.Limits       `json:"limits"`
+	Tools           []wire.Tool       `json:"tools"`
+}
+
+// Wasm names the binary and pins its content.
+type Wasm struct {
+	File   string `json:"file"`   // a plain name ending in .wasm, beside the manifest
+	SHA256 string `json:"sha256"` // 64 lower-case hex digits
+	Size   int64  `json:"size"`   // bytes
+}
+
+// New makes a manifest of what the author wrote and what the binary is. Exports
+// and imports are sorted and made unique; nothing is validated.
+func New(d wire.Description, w Wasm, exports, imports []string) *Manifest {
+	return &Manifest{
+		ManifestVersion: Version,
+		ID:              d.ID,
+		Version:         d.Version,
+		Summary:         d.Summary,
+		License:         d.License,
+		Kind:            d.Kind,
+		ABI:             d.ABI,
+		Wasm:            w,
+		Exports:         sortedUnique(exports),
+		Imports:         sortedUnique(imports),
+		Capabilities:    d.Capabilities,
+		Egress:          d.Egress,
+		Settings:        d.Settings,
+		Limits:          d.Limits,
+		Tools:           d.Tools,
+	}
+}
+
+// Tool finds a tool by name.
+func (m *Manifest) Tool(name string) (wire.Tool, bool) {
+	for _, t := range m.Tools {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return wire.Tool{}, false
+}
+
+// Asks reports whether one of the plugin's capabilities covers name, as
+// "net.fetch" covers "net.fetch:api.example.com".
+func (m *Manifest) Asks(name string) bool {
+	for _, c := range m.Capabilities {
+		if wire.Covers(c.Name, name) {
+			return true
+		}
+	}
+	return false
+}
