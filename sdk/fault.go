@@ -1,0 +1,74 @@
+package sdk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/b3abf3ee/portcullis/sdk/wire"
+)
+
+// Code says why something did not happen. Each is an error, so that
+// errors.Is(err, sdk.NotFound) works on what a [Host] returns.
+type Code = wire.Code
+
+// Fault is an error with a code and words that the model may read.
+type Fault = wire.Fault
+
+// The codes.
+const (
+	Denied      = wire.CodeDenied      // policy, grant or person said no
+	Invalid     = wire.CodeInvalid     // the request is wrong: asking again does not help
+	NotFound    = wire.CodeNotFound    // no such thing
+	Exists      = wire.CodeExists      // it is there already
+	TooLarge    = wire.CodeTooLarge    // past a limit
+	Conflict    = wire.CodeConflict    // someone else changed it first
+	Unavailable = wire.CodeUnavailable // not now
+	Timeout     = wire.CodeTimeout     // no answer in time
+	IO          = wire.CodeIO          // disk or network failed
+	Failed      = wire.CodeFailed      // anything else
+)
+
+// Errorf makes a [Fault] to return from a handler. The text is read by the
+// model: say what is wrong and what would be right.
+func Errorf(code Code, format string, args ...any) error {
+	return &Fault{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// faultOf turns a handler's error into the fault of its reply: the outermost
+// code in the chain with the whole text, or failed.
+func faultOf(err error) *Fault {
+	f := &Fault{Code: codeOf(err), Message: strings.ToValidUTF8(err.Error(), "\uFFFD")}
+	if len(f.Message) > wire.MaxFaultMessage {
+		f.Message = cut(f.Message, wire.MaxFaultMessage)
+	}
+	return f
+}
+
+func codeOf(err error) Code {
+	var f *Fault
+	var c Code
+	switch {
+	case errors.As(err, &f) && f.Code.Known():
+		return f.Code
+	case errors.As(err, &c) && c.Known():
+		return c
+	case errors.Is(err, context.DeadlineExceeded):
+		return Timeout
+	case errors.Is(err, fs.ErrNotExist):
+		return NotFound
+	case errors.Is(err, fs.ErrExist):
+		return Exists
+	case errors.Is(err, fs.ErrPermission):
+		return Denied
+	}
+	return Failed
+}
+
+// cut shortens s to at most n bytes at a character's border.
+func cut(s string, n int) string {
+	const mark = "…"
+	return strings.ToValidUTF8(s[:n-len(mark)], "") + mark
+}
