@@ -1,0 +1,92 @@
+package authority
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/host/event"
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/policy/principal"
+)
+
+// OperatorID is the principal id of the person at this machine. There is one.
+const OperatorID = "principal:operator:local"
+
+// Resolver issues scopes for one open store. It is safe for concurrent use.
+type Resolver struct {
+	bindings Bindings
+	audit    Audit
+	clock    func() time.Time
+	ids      *id.Source
+	issuer   *principal.Issuer
+}
+
+// NewResolver returns the Resolver of the store behind b. Close it with the Host, before anything that can fail.
+func NewResolver(b Bindings, a Audit, clock func() time.Time, ids *id.Source) *Resolver {
+	return &Resolver{bindings: b, audit: a, clock: clock, ids: ids, issuer: principal.NewIssuer(string(b.StoreID()))}
+}
+
+// Close ends operator authority. It never fails and may be called again.
+func (r *Resolver) Close() { r.issuer.Close() }
+
+// Operator issues an operator scope for a reason of 1 to 200 characters, white space squeezed. The audit row is
+// written first; if it cannot be, there is no scope. A bad reason is a [*principal.FactsError].
+func (r *Resolver) Operator(ctx context.Context, reason string) (principal.Scope, error) {
+	facts := OperatorFacts(reason)
+	scope, err := r.issuer.Issue(facts)
+	if err != nil {
+		return principal.Scope{}, err
+	}
+	rec := event.Record{
+		ID: r.ids.Event(), At: r.clock(), Kind: event.OperatorIssued, Principal: facts.PrincipalID,
+		Fields: []event.Field{event.F("reason", facts.Reason)},
+	}
+	if err := r.audit.Append(ctx, rec); err != nil {
+		return principal.Scope{}, fmt.Errorf("authority: record operator scope: %w", err)
+	}
+	return scope, nil
+}
+
+// OperatorFacts are the facts of the operator acting for a reason.
+func OperatorFacts(reason string) principal.Facts {
+	return principal.Facts{PrincipalID: OperatorID, Authority: principal.Operator, Reason: strings.Join(strings.Fields(reason), " ")}
+}
+
+// UnownedError reports a session that is unknown or has no durable owner; callers outside learn only that it was
+// not found.
+type UnownedError struct{ Session id.Session }
+
+// Error says what the caller may know.
+func (e *UnownedError) Error() string {
+	return fmt.Sprintf("session %s not found: `portcullis sessions list` shows yours", e.Session)
+}
+
+// Session issues the scope under which a turn of session s runs for actor. Its reach is that one session, whatever
+// the actor could reach otherwise: a turn never works in another session. The actor must be the durable owner, or
+// an operator who acts for a reason.
+func (r *Resolver) Session(ctx context.Context, actor principal.Facts, s id.Session) (principal.Scope, error) {
+	owner, found, err := r.bindings.Owner(ctx, s)
+	if err != nil {
+		return principal.Scope{}, fmt.Errorf("authority: read owner of %s: %w", s, err)
+	}
+	if !found || !mayAct(actor, owner) {
+		return principal.Scope{}, &UnownedError{s}
+	}
+	actor.SessionID, actor.AllowedSessions = string(s), []string{string(s)}
+	scope, err := r.issuer.Issue(actor)
+	if err != nil {
+		return principal.Scope{}, fmt.Errorf("authority: issue scope for %s: %w", s, err)
+	}
+	return scope, nil
+}
+
+func mayAct(actor, owner principal.Facts) bool {
+	if actor.Authority == principal.Operator {
+		return owner.Authority.Valid()
+	}
+	return actor.Authority == owner.Authority && actor.PrincipalID == owner.PrincipalID &&
+		actor.Channel == owner.Channel && actor.ConversationKey == owner.ConversationKey &&
+		actor.ParentSession == owner.ParentSession
+}
