@@ -1,0 +1,66 @@
+package console
+
+import (
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/term"
+)
+
+// Process is all that a command touches of the process it runs in, so that a test can be the process.
+type Process struct {
+	In       io.Reader
+	Out, Err io.Writer
+	Env      func(string) string // value of a variable, empty when it is not set
+	Dir      string              // working directory, absolute
+	Signals  <-chan os.Signal    // interrupts; nil: there are none
+	Kill     func()              // ends the process at once, on a second interrupt
+}
+
+// ExitInterrupted is the exit code of a process that a second interrupt ended: 128 and the number of SIGINT, as
+// shells count.
+const ExitInterrupted = 130
+
+// System is the real process. Call it once: it takes over SIGINT and SIGTERM.
+func System() Process {
+	dir, err := os.Getwd()
+	if err != nil {
+		dir = "." // a folder that is gone: the first use of a path says so with its name
+	}
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	return Process{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv, Dir: dir,
+		Signals: signals,
+		Kill:    func() { os.Exit(ExitInterrupted) },
+	}
+}
+
+// screen is implemented by a writer or reader that stands for a terminal without being one.
+type screen interface{ Columns() int }
+
+// Interactive reports whether a person can be asked: both ends are a terminal.
+func (p Process) Interactive() bool { return isTerminal(p.In) && isTerminal(p.Out) }
+
+func isTerminal(stream any) bool {
+	if _, ok := stream.(screen); ok {
+		return true
+	}
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// width is the number of columns of a terminal, 0 of anything else.
+func width(w io.Writer) int {
+	if s, ok := w.(screen); ok {
+		return s.Columns()
+	}
+	if f, ok := w.(*os.File); ok {
+		if columns, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return columns
+		}
+	}
+	return 0
+}
