@@ -1,0 +1,111 @@
+package capability
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// argument is what stands after the family in a name of it.
+type argument uint8
+
+const (
+	none   argument = iota // the family is the whole name
+	host                   // host[:port]
+	secret                 // the name of a secret
+	word                   // an id: server, tool, channel instance, core
+)
+
+// family is one row of the table of what exists.
+type family struct {
+	name string
+	arg  argument
+	want string // the argument as a person would write it
+}
+
+// families is the whole grammar. It is a function, so that nobody can change the table at run time.
+func families() []family {
+	return []family{
+		{"agents.spawn", word, "<core>"},
+		{"channel.deliver", word, "<instance>"},
+		{"channel.receive", word, "<instance>"},
+		{"fs.read", none, ""},
+		{"fs.write", none, ""},
+		{"kv", none, ""},
+		{"mcp.call", word, "<server>"},
+		{"mcp.connect", word, "<server>"},
+		{"net.fetch", host, "<host[:port]>"},
+		{"process.exec", none, ""},
+		{"schedule.manage", none, ""},
+		{"secret.bind", secret, "<NAME>"},
+		{"session.read", none, ""},
+		{"task.control", none, ""},
+		{"tool.call", word, "<tool>"},
+	}
+}
+
+// Families lists the known families in alphabetical order, for help texts and completion.
+func Families() []string {
+	var names []string
+	for _, f := range families() {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+func lookup(name string) (family, bool) {
+	for _, f := range families() {
+		if f.name == name {
+			return f, true
+		}
+	}
+	return family{}, false
+}
+
+// SyntaxError reports text that is not a capability or grant. Want says what to write instead.
+type SyntaxError struct {
+	Text string // what was read, cut to 80 bytes
+	Want string
+}
+
+// Error names the text and what to write instead.
+func (e *SyntaxError) Error() string { return fmt.Sprintf("capability %q: %s", e.Text, e.Want) }
+
+func bad(text, want string, args ...any) error {
+	return &SyntaxError{strings.ToValidUTF8(text[:min(len(text), 80)], "?"), fmt.Sprintf(want, args...)}
+}
+
+// unknown names the nearest family, because a misspelt capability that is silently never granted costs an hour.
+func unknown(text, name string) error {
+	best, distance := "", len(name)
+	for _, f := range families() {
+		if d := edits(name, f.name); d < distance {
+			best, distance = f.name, d
+		}
+	}
+	if best == "" {
+		return bad(text, "unknown; known are %s", strings.Join(Families(), ", "))
+	}
+	return bad(text, "unknown; did you mean %s? Known are %s", best, strings.Join(Families(), ", "))
+}
+
+// edits is the Levenshtein distance. Names here are short and the table has 15 rows.
+func edits(a, b string) int {
+	a, b = a[:min(len(a), 64)], b[:min(len(b), 64)]
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		last := slices.Clone(row)
+		row[0] = i + 1
+		for j := range len(b) {
+			change := last[j]
+			if a[i] != b[j] {
+				change++
+			}
+			row[j+1] = min(change, last[j+1]+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}
