@@ -125,6 +125,9 @@ type Recovered struct {
 type Journal interface {
 	// Admit decides and writes the whole admission, with session.created (when made) and turn.started records.
 	Admit(ctx context.Context, a Admission, r []event.Record) (Admittance, error)
+	// BoundSession is the session that Bound would resolve to for this owner now; false when Admit would make one. An
+	// owner without a conversation key (an operator, system) never has one.
+	BoundSession(ctx context.Context, owner principal.Facts) (id.Session, bool, error)
 	// Append adds messages to a running turn, in order, under its claim.
 	Append(ctx context.Context, t id.Turn, c lease.Claim, m []Message) (Fenced, error)
 	// Finish writes the one terminal state and ends the claim.

@@ -1,0 +1,98 @@
+package effect
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Bounds of an argument document.
+const (
+	MaxArgumentBytes = 1 << 20
+	MaxArgumentDepth = 64
+)
+
+// maxExactInteger is the largest integer that every I-JSON reader agrees on (RFC 7493 section 2.2).
+const maxExactInteger = 1<<53 - 1
+
+// Arguments are one call's arguments as the gate admits them: canonical bytes (RFC 8785) and their digest. The
+// bytes that are validated, approved, recorded and handed to the adapter are these and no others.
+type Arguments struct {
+	canonical json.RawMessage
+	digest    string
+}
+
+// Bytes returns the canonical document. The caller must not change it.
+func (a Arguments) Bytes() json.RawMessage { return a.canonical }
+
+// Digest is the sha256 of the canonical document in lower-case hex.
+func (a Arguments) Digest() string { return a.digest }
+
+// ArgumentError reports a document that is not one strict JSON object inside the bounds.
+type ArgumentError struct {
+	Code     string // "too_large", "too_deep", "not_json", "not_an_object", "number_not_exact"
+	Sentence string
+}
+
+// Error is the sentence.
+func (e *ArgumentError) Error() string { return e.Sentence }
+
+// ParseArguments reads an argument document strictly: one JSON object, no duplicate names, valid UTF-8, at most
+// [MaxArgumentBytes] and [MaxArgumentDepth], and no integer that a double cannot hold exactly, because canonical
+// JSON would silently change it. Anything else is an [*ArgumentError].
+func ParseArguments(raw []byte) (Arguments, error) {
+	bad := func(code, format string, args ...any) (Arguments, error) {
+		return Arguments{}, &ArgumentError{code, fmt.Sprintf(format, args...)}
+	}
+	if len(raw) > MaxArgumentBytes {
+		return bad("too_large", "arguments have %d bytes, the limit is %d: pass large content by file", len(raw), MaxArgumentBytes)
+	}
+	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(false), jsontext.AllowInvalidUTF8(false))
+	if dec.PeekKind() != '{' {
+		if _, err := dec.ReadToken(); err != nil {
+			return bad("not_json", "arguments are not JSON: %s", tidy(err))
+		}
+		return bad("not_an_object", "arguments must be one JSON object, such as {\"name\": \"value\"}")
+	}
+	for first := true; first || dec.StackDepth() > 0; first = false {
+		tok, err := dec.ReadToken()
+		if err != nil {
+			return bad("not_json", "arguments are not strict JSON: %s", tidy(err))
+		}
+		if dec.StackDepth() > MaxArgumentDepth {
+			return bad("too_deep", "arguments are nested deeper than %d", MaxArgumentDepth)
+		}
+		if tok.Kind() == '0' && !exact(tok.String()) {
+			return bad("number_not_exact", "number %.40s at %s is not exact in JSON: pass it as a string", tok.String(), dec.StackPointer())
+		}
+	}
+	if rest := bytes.TrimSpace(raw[dec.InputOffset():]); len(rest) > 0 {
+		return bad("not_json", "arguments go on after the object, at byte %d", dec.InputOffset())
+	}
+	doc := jsontext.Value(bytes.Clone(raw))
+	if err := doc.Canonicalize(); err != nil {
+		return bad("not_json", "arguments are not strict JSON: %s", tidy(err))
+	}
+	sum := sha256.Sum256(doc)
+	return Arguments{canonical: json.RawMessage(doc), digest: hex.EncodeToString(sum[:])}, nil
+}
+
+func exact(number string) bool {
+	f, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return false
+	}
+	if strings.ContainsAny(number, ".eE") {
+		return true
+	}
+	return f >= -maxExactInteger && f <= maxExactInteger
+}
+
+// tidy keeps a decoder's own sentence without its package prefix: the reader is a person or a model.
+func tidy(err error) string { return strings.TrimPrefix(err.Error(), "jsontext: ") }

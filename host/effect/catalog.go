@@ -1,0 +1,186 @@
+package effect
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/host/binding"
+	"github.com/b3abf3ee/portcullis/policy/approval"
+	"github.com/b3abf3ee/portcullis/policy/capability"
+	"github.com/b3abf3ee/portcullis/policy/redact"
+)
+
+// Setup is what the pinned core and the host bring to one turn's catalog.
+type Setup struct {
+	Sources  []Source
+	Policies []approval.Policy // the core's and the host's; the stricter wins
+	Known    redact.Set        // values that no view may show, known before the turn
+	Timeout  time.Duration     // longest run of one effect; 0: [DefaultTimeout]
+	Output   int               // longest result in bytes; 0: [DefaultOutput]
+}
+
+// Defaults and ceilings of one effect.
+const (
+	DefaultTimeout = 30 * time.Second
+	MaxTimeout     = 10 * time.Minute
+	DefaultOutput  = 256 << 10
+	MaxOutput      = 4 << 20
+	maxTools       = 2000
+)
+
+// Catalog is the frozen set of tools that one turn may use. It is safe for concurrent use.
+type Catalog struct {
+	turn     binding.Turn
+	setup    Setup
+	entries  map[string]*entry
+	order    []string
+	closed   atomic.Bool
+	mu       sync.Mutex // guards known
+	known    redact.Set // grows: a secret found in one call is hidden in every later one of the turn
+	snapshot capability.Snapshot
+}
+
+// entry is one resolved tool. Definitions, approval, checks and dispatch all read this one value.
+type entry struct {
+	tool   Tool
+	grants capability.Snapshot // what the operator granted the plugin
+	input  func() (*Schema, error)
+	output func() (*Schema, error)
+}
+
+// Ref is an opaque reference to one tool of one catalog. The zero Ref refers to nothing.
+type Ref struct {
+	catalog *Catalog
+	entry   *entry
+}
+
+// Tool is the referenced tool's name, or empty.
+func (r Ref) Tool() string {
+	if r.entry == nil {
+		return ""
+	}
+	return r.entry.tool.Name
+}
+
+// ClashError reports two sources that offer one name. Neither is preferred: the turn does not start.
+type ClashError struct {
+	Name          string
+	First, Second string // provenances
+}
+
+// Error names both provenances and what to do.
+func (e *ClashError) Error() string {
+	return fmt.Sprintf("two tools are called %s: %s and %s; remove one of them from the core's plugins", e.Name, e.First, e.Second)
+}
+
+// ToolError reports a tool that cannot stand in a catalog.
+type ToolError struct{ Name, Provenance, Why string }
+
+// Error names the tool, where it comes from and what is wrong with it.
+func (e *ToolError) Error() string {
+	return fmt.Sprintf("tool %q of %s: %s", e.Name, e.Provenance, e.Why)
+}
+
+// Prepare freezes the tools of one turn. It reads the operator's grants once, so that a change during the turn
+// changes nothing in it. A name clash is a [*ClashError].
+func (r *Runtime) Prepare(ctx context.Context, turn binding.Turn, setup Setup) (*Catalog, error) {
+	if turn.Zero() {
+		return nil, fmt.Errorf("effect: prepare catalog: no turn binding")
+	}
+	c := &Catalog{turn: turn, setup: setup, entries: map[string]*entry{}, known: setup.Known, snapshot: turn.Core().Capabilities}
+	grants := map[string]capability.Snapshot{}
+	for _, src := range setup.Sources {
+		tools, err := src.Tools(ctx, turn)
+		if err != nil {
+			return nil, fmt.Errorf("effect: prepare catalog: %w", err)
+		}
+		for _, t := range tools {
+			if _, ok := grants[t.Plugin]; !ok && t.Plugin != "" {
+				if grants[t.Plugin], err = r.grants.PluginGrants(ctx, t.Plugin); err != nil {
+					return nil, fmt.Errorf("effect: read grants of %s: %w", t.Plugin, err)
+				}
+			}
+			if err := c.add(t, grants[t.Plugin]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	slices.Sort(c.order)
+	return c, nil
+}
+
+func (c *Catalog) add(t Tool, grants capability.Snapshot) error {
+	if have, ok := c.entries[t.Name]; ok {
+		return &ClashError{t.Name, have.tool.Provenance, t.Provenance}
+	}
+	if len(c.order) >= maxTools {
+		return &ToolError{t.Name, t.Provenance, fmt.Sprintf("is one over the limit of %d tools", maxTools)}
+	}
+	if t.Name == "" || t.Adapter == nil || len(t.InputSchema) == 0 {
+		return &ToolError{t.Name, t.Provenance, "has no name, adapter or input schema"}
+	}
+	t.InputSchema, t.OutputSchema = bytes.Clone(t.InputSchema), bytes.Clone(t.OutputSchema)
+	t.Needs, t.PluginNeeds = slices.Clone(t.Needs), slices.Clone(t.PluginNeeds)
+	t.Timeout = within(t.Timeout, c.setup.Timeout, DefaultTimeout, MaxTimeout)
+	t.Output = within(t.Output, c.setup.Output, DefaultOutput, MaxOutput)
+	c.entries[t.Name] = &entry{
+		tool: t, grants: grants,
+		input:  sync.OnceValues(func() (*Schema, error) { return CompileSchema(t.InputSchema) }),
+		output: sync.OnceValues(func() (*Schema, error) { return compileOptional(t.OutputSchema) }),
+	}
+	c.order = append(c.order, t.Name)
+	return nil
+}
+
+// within takes the tool's own bound and the turn's; the smaller of those that are set wins, below the ceiling.
+func within[T int | time.Duration](own, turn, standard, ceiling T) T {
+	limit := turn
+	if limit <= 0 {
+		limit = standard
+	}
+	if own > 0 {
+		limit = min(limit, own)
+	}
+	return min(limit, ceiling)
+}
+
+func compileOptional(raw []byte) (*Schema, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	return CompileSchema(raw)
+}
+
+// Definitions are the tools as a model is shown them, sorted by name. The slices are the caller's own.
+func (c *Catalog) Definitions() []Definition {
+	defs := make([]Definition, 0, len(c.order))
+	for _, name := range c.order {
+		t := c.entries[name].tool
+		defs = append(defs, Definition{t.Name, t.Description, bytes.Clone(t.InputSchema)})
+	}
+	return defs
+}
+
+// Resolve returns the reference of a tool that the turn may name; false for every other name.
+func (c *Catalog) Resolve(name string) (Ref, bool) {
+	e, ok := c.entries[name]
+	if !ok || c.closed.Load() {
+		return Ref{}, false
+	}
+	return Ref{c, e}, true
+}
+
+// Redactor is the turn's set of known secrets as it stands.
+func (c *Catalog) Redactor() redact.Set {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.known
+}
+
+// Close ends the catalog: its references resolve and run no more. It may be called again.
+func (c *Catalog) Close() { c.closed.Store(true) }

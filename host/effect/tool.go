@@ -1,0 +1,55 @@
+package effect
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/policy/approval"
+	"github.com/b3abf3ee/portcullis/policy/capability"
+)
+
+// Origin is which kind of source a tool comes from.
+type Origin string
+
+// The origins of the contract.
+const (
+	Builtin  Origin = "builtin"
+	Authored Origin = "authored"
+	Bridge   Origin = "bridge"
+)
+
+// Tool is what a [Source] offers. The catalog copies it.
+type Tool struct {
+	Name         string // "calc.eval"
+	Description  string
+	InputSchema  json.RawMessage
+	OutputSchema json.RawMessage // empty: any JSON value
+	Needs        []capability.Name
+	Risk         approval.Risk
+	Approval     approval.Mode // the tool's own policy; core and host rules can only make it stricter
+	Recovery     string        // "read", "idempotent", "reconcile" or "manual"
+	Origin       Origin
+	Provenance   string            // where it stands, for people: "authored:calc@1.0.0"
+	Plugin       string            // plugin id; empty for a builtin, which needs no operator grant
+	Version      string            // plugin version
+	PluginNeeds  []capability.Name // what the plugin's module needs to be loaded at all, whatever the tool
+	Files        bool              // whether the call touches the workspace
+	Timeout      time.Duration     // longest run; 0: the turn's limit
+	Output       int               // longest result in bytes; 0: the turn's limit
+	Adapter      Adapter
+}
+
+// label is the plugin with its version, or empty.
+func (t Tool) label() string {
+	if t.Plugin == "" {
+		return ""
+	}
+	return t.Plugin + "@" + t.Version
+}
+
+// Definition is a tool as a model is shown it.
+type Definition struct {
+	Name        string
+	Description string
+	InputSchema json.RawMessage
+}

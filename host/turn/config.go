@@ -1,0 +1,80 @@
+package turn
+
+import (
+	"context"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/host/binding"
+	"github.com/b3abf3ee/portcullis/host/effect"
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/provider"
+	"github.com/b3abf3ee/portcullis/policy/principal"
+	"github.com/b3abf3ee/portcullis/sdk/wire"
+)
+
+// Bounds of a turn that no core can widen.
+const (
+	MaxSteps       = 90
+	DefaultTimeout = 10 * time.Minute
+	MaxTimeout     = time.Hour
+	// grace is what cleanup and the terminal write may take after the turn's time is over; the claim covers it.
+	grace = 30 * time.Second
+	// historyMessages and historyBytes bound the window read from the store.
+	historyMessages = 400
+	historyBytes    = 2 << 20
+)
+
+// Plan is one pinned core revision, made ready to run.
+type Plan struct {
+	Core        binding.Core
+	System      string
+	Model       provider.Model
+	MaxOutput   int // bound on one answer in tokens; 0: the model's
+	Temperature *float64
+	Setup       effect.Setup
+	MaxSteps    int           // 1..MaxSteps; 0: MaxSteps
+	Timeout     time.Duration // 0: DefaultTimeout
+	Workspace   string
+}
+
+// Planner pins a core. An error that is a [*RejectedError] passes through; any other one is a core that cannot be used.
+type Planner interface {
+	Plan(ctx context.Context, req Request) (Plan, error)
+}
+
+// Authority issues the scope a turn runs under.
+type Authority interface {
+	Session(ctx context.Context, actor principal.Facts, s id.Session) (principal.Scope, error)
+}
+
+// Effects is the gate.
+type Effects interface {
+	Prepare(ctx context.Context, turn binding.Turn, setup effect.Setup) (*effect.Catalog, error)
+	Execute(ctx context.Context, req effect.Request, turn binding.Turn) effect.Result
+	// Unknown records a call of a tool that the catalog does not have.
+	Unknown(ctx context.Context, req effect.Request, name string, turn binding.Turn) effect.Result
+}
+
+// Config is what an Execution works with. All fields are required.
+type Config struct {
+	Journal   Journal
+	Planner   Planner
+	Authority Authority
+	Effects   Effects
+	IDs       *id.Source
+	Epoch     id.Epoch
+	Clock     func() time.Time
+}
+
+// Observer is told what happens while it happens, for a screen. Every callback may be nil; they are called from the
+// goroutine that runs the turn, one at a time, and must not block. They show the operator view and are no record.
+type Observer struct {
+	Started  func(t id.Turn, s id.Session)
+	Step     func(n int)
+	Text     func(delta string) // a preview of the model's answer, redacted
+	Waiting  func(retry provider.Retry)
+	Call     func(tool, callID string, arguments string) // operator view of the arguments
+	Stage    func(effect.Stage)
+	Progress func(e id.Effect, p wire.Progress)
+	Effect   func(effect.Result)
+}

@@ -1,0 +1,76 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/b3abf3ee/portcullis/host/id"
+)
+
+// Execution runs turns. It is safe for concurrent use.
+type Execution struct {
+	cfg   Config
+	lanes lanes
+
+	mu     sync.Mutex // guards active and closed; never held over a store, model or plugin call
+	active map[id.Turn]*running
+	closed bool
+	drain  sync.WaitGroup // one for each Run in progress
+}
+
+// running is the live control of one admitted turn. It never leaves this package.
+type running struct {
+	session id.Session
+	cancel  context.CancelCauseFunc
+	done    chan struct{} // closed after the terminal write
+}
+
+// errRequested is the cause of a context that an explicit cancel request ended.
+var errRequested = errors.New("turn: cancelled on request")
+
+// New returns an Execution over cfg.
+func New(cfg Config) *Execution {
+	return &Execution{cfg: cfg, active: map[id.Turn]*running{}}
+}
+
+// begin counts a Run in, unless the Execution is closed.
+func (x *Execution) begin() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.closed {
+		return false
+	}
+	x.drain.Add(1)
+	return true
+}
+
+func (x *Execution) enlist(t id.Turn, r *running) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.active[t] = r
+	if x.closed {
+		r.cancel(errRequested)
+	}
+}
+
+func (x *Execution) delist(t id.Turn) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if r, ok := x.active[t]; ok {
+		close(r.done)
+		delete(x.active, t)
+	}
+}
+
+// Close refuses further turns, cancels the running ones and waits until each has its terminal state. It may be
+// called again.
+func (x *Execution) Close() {
+	x.mu.Lock()
+	x.closed = true
+	for _, r := range x.active {
+		r.cancel(errRequested)
+	}
+	x.mu.Unlock()
+	x.drain.Wait()
+}
