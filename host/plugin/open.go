@@ -1,0 +1,103 @@
+package plugin
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+
+	"github.com/b3abf3ee/portcullis/sdk/wire"
+)
+
+// Opened is a verified plugin together with its binary: exactly the bytes that were verified, so that a file which
+// changes afterwards changes nothing.
+type Opened struct {
+	Installed
+	Wasm []byte // not to be written to
+}
+
+// Open verifies and returns one version that a core pinned. digest is "sha256:<hex>" of plugin.json, as
+// [Installed.Digest]. The error is a [*MissingError], a [*DigestError], a [*BrokenError], or our own trouble.
+func (f *Folder) Open(ctx context.Context, id, version, digest string) (Opened, error) {
+	o, err := f.load(ctx, id, version)
+	if err != nil {
+		return Opened{}, err
+	}
+	if o.Digest != digest {
+		return Opened{}, &DigestError{id, version, digest, o.Digest}
+	}
+	return o, nil
+}
+
+// Find verifies and describes one version, or with an empty version the newest that is not broken. Newest is by
+// semantic version, a pre-release only when there is no release. Errors are those of [Folder.Open].
+func (f *Folder) Find(ctx context.Context, id, version string) (Installed, error) {
+	if version != "" {
+		o, err := f.load(ctx, id, version)
+		return o.Installed, err
+	}
+	all, err := f.List(ctx)
+	if err != nil {
+		return Installed{}, err
+	}
+	var broken *BrokenError
+	var best *Installed
+	for _, e := range all {
+		switch {
+		case e.ID != id:
+		case e.Broken != nil:
+			broken = e.Broken
+		case best == nil || !prerelease(e.Version) || prerelease(best.Version):
+			best = e.Installed
+		}
+	}
+	switch {
+	case best != nil:
+		return *best, nil
+	case broken != nil:
+		return Installed{}, broken
+	}
+	return Installed{}, &MissingError{ID: id}
+}
+
+func prerelease(version string) bool {
+	_, pre := precedence(version)
+	return pre != ""
+}
+
+// load reads one version by names that a person or a file gave.
+func (f *Folder) load(ctx context.Context, id, version string) (Opened, error) {
+	if !wire.ValidPluginID(id) || !wire.ValidVersion(version) {
+		return Opened{}, &MissingError{ID: id, Version: version}
+	}
+	root, exists, err := f.open()
+	if err != nil {
+		return Opened{}, err
+	}
+	if !exists {
+		return Opened{}, &MissingError{ID: id, Version: version}
+	}
+	defer root.Close()
+	o, err := f.read(ctx, root, id, version)
+	var missing *MissingError
+	if errors.As(err, &missing) {
+		missing.Have = versions(root, id)
+	}
+	return o, err
+}
+
+// versions lists what stands below an id, for the sentence of a [MissingError]; it is a hint and may be empty.
+func versions(root *os.Root, id string) []string {
+	found, err := entries(root, id)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, e := range found {
+		if wire.ValidVersion(e.Name()) {
+			out = append(out, e.Name())
+		}
+	}
+	slices.SortFunc(out, compareVersions)
+	return out
+}
