@@ -78,8 +78,8 @@ const (
 )
 
 // KV is a small store of bytes by key. Keys are UTF-8 and at most 512 bytes,
-// values at most 1 MiB. The version of a key counts its writes and is 0 for a
-// key that is not there.
+// values at most 1 MiB. The version of a key grows with every write and is 0 for
+// a key that is not there.
 type KV interface {
 	// Get reads a key; errors.Is(err, [NotFound]) when it is not there.
 	Get(key string) (value []byte, version int64, err error)
