@@ -89,3 +89,26 @@ func (m *Manifest) Asks(name string) bool {
 	}
 	return false
 }
+
+// Uses reports whether one of the binary's imports needs the capability name,
+// with or without its argument.
+func (m *Manifest) Uses(name string) bool {
+	for _, s := range m.Imports {
+		module, fn, _ := wire.SplitImport(s)
+		if imp, ok := wire.LookupImport(module, fn); ok && imp.Needs != "" && wire.Satisfies(name, imp.Needs) {
+			return true
+		}
+	}
+	return false
+}
+
+// Importable reports whether some import of the contract needs the capability
+// name; the others, such as secret.bind:<NAME>, are used by the host.
+func Importable(name string) bool {
+	for _, need := range []string{wire.CapFSRead, wire.CapFSWrite, wire.CapKV, wire.CapNetFetch} {
+		if wire.Satisfies(name, need) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,168 @@
+package guestbuild
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/b3abf3ee/portcullis/sdk/manifest"
+)
+
+// Options says what to build and where to.
+type Options struct {
+	// Dir is the folder of the plugin's main package.
+	Dir string
+	// OutDir gets the binary, plugin.json and a stamp. It is made when missing
+	// and belongs to this one plugin.
+	OutDir string
+	// Env replaces os.Environ as what the cleaned environment is taken from.
+	Env []string
+	// Progress, when set, is told what happens, one line at a time.
+	Progress func(line string)
+	// Describe runs the binary's portcullis_describe where it can do no harm
+	// and returns its output. When nil no manifest is made and the binary is
+	// named after Dir.
+	Describe func(ctx context.Context, wasm []byte) ([]byte, error)
+}
+
+// Result is a finished build.
+type Result struct {
+	WasmPath     string
+	SHA256       string // of the binary, lower-case hex
+	Size         int64  // of the binary, bytes
+	ManifestPath string // "" without Options.Describe
+	Manifest     *manifest.Manifest
+	// Skipped says that the sources had not changed and nothing was compiled.
+	Skipped bool
+	// Warnings are things to look at that do not make the plugin invalid.
+	Warnings []string
+}
+
+// Build builds one plugin. Errors to expect: [*ToolchainError], [*CompileError]
+// and, wrapped, [*manifest.InvalidError]. Cancelling ctx stops the compiler.
+//
+// Two builds of one plugin at once, also in two processes, do the work twice
+// and end with the same files; two of different sources into one OutDir may
+// leave files of both, which the next build notices.
+func Build(ctx context.Context, o Options) (Result, error) {
+	b, err := newBuild(ctx, o)
+	if err != nil {
+		return Result{}, err
+	}
+	source, err := b.sourceDigest(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	if r, ok := b.upToDate(source); ok {
+		b.progress("unchanged: %s", r.WasmPath)
+		return r, nil
+	}
+	wasm, err := b.compile(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	r, err := b.describe(ctx, wasm)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := b.install(wasm, source, &r); err != nil {
+		return Result{}, err
+	}
+	b.progress("built %s (%d bytes)", r.WasmPath, r.Size)
+	return r, nil
+}
+
+// BuildAll builds one plugin after another, since one go build keeps every core
+// busy already. It goes on after a failure and joins the errors; a plugin that
+// failed has the zero Result.
+func BuildAll(ctx context.Context, all []Options) ([]Result, error) {
+	results := make([]Result, len(all))
+	var errs []error
+	for i, o := range all {
+		if err := ctx.Err(); err != nil {
+			return results, errors.Join(append(errs, err)...)
+		}
+		var err error
+		if results[i], err = Build(ctx, o); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return results, errors.Join(errs...)
+}
+
+// build is the state of one build.
+type build struct {
+	o   Options
+	dir string // absolute
+	env []string
+	mod module
+}
+
+func newBuild(ctx context.Context, o Options) (*build, error) {
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("guestbuild: %s: %w", o.Dir, err)
+	}
+	if info, err := os.Stat(dir); err != nil {
+		return nil, fmt.Errorf("guestbuild: %w", err)
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("guestbuild: %s is not a folder: name the folder of the plugin's main package", dir)
+	}
+	b := &build{o: o, dir: dir}
+	if b.o.Env == nil {
+		b.o.Env = os.Environ()
+	}
+	b.env = cleanEnv(b.o.Env, "")
+	b.mod, err = b.findModule(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b.env = cleanEnv(b.o.Env, b.mod.vendorFlag())
+	return b, nil
+}
+
+func (b *build) progress(format string, args ...any) {
+	if b.o.Progress != nil {
+		b.o.Progress(fmt.Sprintf(format, args...))
+	}
+}
+
+// describe makes and validates the manifest of a binary.
+func (b *build) describe(ctx context.Context, wasm []byte) (Result, error) {
+	r := Result{SHA256: digest(wasm), Size: int64(len(wasm))}
+	symbols, err := ReadSymbols(wasm)
+	if err != nil {
+		return r, fmt.Errorf("guestbuild: %s: %w", b.dir, err)
+	}
+	if b.o.Describe == nil {
+		r.WasmPath = filepath.Join(b.o.OutDir, filepath.Base(b.dir)+".wasm")
+		return r, nil
+	}
+	b.progress("describing")
+	raw, err := b.o.Describe(ctx, wasm)
+	if err != nil {
+		return r, fmt.Errorf("guestbuild: describe %s: %w", b.dir, err)
+	}
+	d, err := manifest.ParseDescription(raw)
+	if err != nil {
+		return r, fmt.Errorf("guestbuild: describe %s: %w", b.dir, err)
+	}
+	w := manifest.Wasm{File: d.ID + ".wasm", SHA256: r.SHA256, Size: r.Size}
+	r.Manifest = manifest.New(d, w, symbols.Exports, symbols.Imports)
+	if err := r.Manifest.Validate(); err != nil {
+		return r, fmt.Errorf("guestbuild: %s: %w", b.dir, err)
+	}
+	r.Warnings = warnings(r.Manifest)
+	r.WasmPath = filepath.Join(b.o.OutDir, w.File)
+	r.ManifestPath = filepath.Join(b.o.OutDir, manifest.FileName)
+	return r, nil
+}
+
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
