@@ -27,6 +27,7 @@ func (k *keyboard) Type(s string) {
 	k.mu.Unlock()
 	k.more <- struct{}{}
 }
+
 func (k *keyboard) take(p []byte) int {
 	k.mu.Lock()
 	defer k.mu.Unlock()

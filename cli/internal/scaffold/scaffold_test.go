@@ -1,0 +1,101 @@
+package scaffold
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func spec(dir string) Spec {
+	return Spec{Dir: dir, ID: "say-hello", Version: "v0.1.0", Go: "1.26", Commands: []string{"portcullis plugin build ."}}
+}
+
+// TestAWrittenPluginVetsTestsAndBuildsOffline runs the ordinary Go tools on it, far from this repository, without a
+// module proxy and with an empty module cache.
+func TestAWrittenPluginVetsTestsAndBuildsOffline(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "say-hello")
+	if err := Write(spec(dir)); err != nil {
+		t.Fatal(err)
+	}
+	modules := t.TempDir()
+	for _, c := range []struct {
+		env  []string
+		args []string
+	}{
+		{nil, []string{"vet", "./..."}},
+		{nil, []string{"test", "-count=1", "./..."}},
+		{[]string{"GOOS=wasip1", "GOARCH=wasm"}, []string{"build", "-buildmode=c-shared", "-o", filepath.Join(t.TempDir(), "p.wasm"), "."}},
+	} {
+		cmd := exec.CommandContext(t.Context(), "go", c.args...)
+		cmd.Dir = dir
+		cmd.Env = append(append(os.Environ(), "GOPROXY=off", "GOFLAGS=", "GOWORK=off", "GOTOOLCHAIN=local", "GOMODCACHE="+modules), c.env...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("go %s: %v\n%s", strings.Join(c.args, " "), err, out)
+		}
+	}
+	if out, err := exec.CommandContext(t.Context(), "gofmt", "-l", dir).CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("gofmt -l: %v\n%s", err, out)
+	}
+}
+
+func TestTheReadmeHoldsTheCommands(t *testing.T) {
+	content, err := render(spec("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	readme := string(content["README.md"])
+	for _, want := range []string{"    portcullis plugin build .\n", "`sayhello.greet`", "# say-hello\n"} {
+		if !strings.Contains(readme, want) {
+			t.Errorf("README lacks %q:\n%s", want, readme)
+		}
+	}
+	for name := range content {
+		if strings.HasPrefix(name, "vendor/") && strings.HasSuffix(name, "_test.go") {
+			t.Errorf("a test of ours was copied: %s", name)
+		}
+	}
+}
+
+func TestNothingIsOverwritten(t *testing.T) {
+	base := t.TempDir()
+	full, file := filepath.Join(base, "full"), filepath.Join(base, "file")
+	if err := os.MkdirAll(filepath.Join(full, "x"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{full, file} {
+		var taken *TakenError
+		if err := Write(spec(dir)); !errors.As(err, &taken) {
+			t.Errorf("Write to %s: %v, want a TakenError", dir, err)
+		}
+	}
+	if got, err := os.ReadFile(file); err != nil || string(got) != "mine" {
+		t.Errorf("the file now holds %q, %v", got, err)
+	}
+	if left, err := os.ReadDir(base); err != nil || len(left) != 2 {
+		t.Errorf("something was left behind: %v, %v", left, err)
+	}
+	empty := filepath.Join(base, "empty")
+	if err := os.Mkdir(empty, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(spec(empty)); err != nil {
+		t.Errorf("Write to an empty folder: %v", err)
+	}
+}
+
+func TestANameThatNoPluginHasIsRefused(t *testing.T) {
+	for _, name := range []string{"", "Hello", "../x", "a b", "-a", strings.Repeat("a", 41)} {
+		s := spec(filepath.Join(t.TempDir(), "p"))
+		s.ID = name
+		var bad *NameError
+		if err := Write(s); !errors.As(err, &bad) {
+			t.Errorf("Write with id %q: %v, want a NameError", name, err)
+		}
+	}
+}

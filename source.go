@@ -1,0 +1,21 @@
+// Package portcullis carries the repository's own sources that the program needs at run time, so that `portcullis
+// plugin new` works with one file and no network: a new plugin gets its own copy of the sdk.
+//
+// It owns no behaviour. A build with the tag bundled also carries the built plugins of .build/guests (see bundled.go);
+// without the tag they are built from the checkout when they are needed.
+package portcullis
+
+import (
+	"embed"
+	"io/fs"
+)
+
+// Module is the path of this module, which a plugin's go.mod requires.
+const Module = "github.com/b3abf3ee/portcullis"
+
+//go:embed sdk/*.go sdk/wire/*.go sdk/internal/abi/*.go
+var sdkFiles embed.FS
+
+// SDK is the source of everything that a plugin is compiled with, by its path below the module: sdk and what sdk
+// imports. Test files are among it; who copies it leaves them out.
+func SDK() fs.FS { return sdkFiles }
