@@ -1,0 +1,64 @@
+package sandbox
+
+import (
+	"strings"
+
+	"github.com/b3abf3ee/portcullis/sdk/wire"
+)
+
+// Abilities is a set of what a plugin can be let do beyond computing. The zero
+// value is nothing: input, output, log, progress, clock and randomness need no
+// ability.
+type Abilities uint8
+
+// The abilities, one for each requirement word of the contract.
+const (
+	MayReadFiles  Abilities = 1 << iota // fs.read
+	MayWriteFiles                       // fs.write
+	MayKeepValues                       // kv
+	MayFetch                            // net.fetch, to hosts that are checked by the call
+)
+
+// AbilitiesFrom asks allows for each requirement word: fs.read, fs.write, kv,
+// net.fetch. For the last, allows says whether any host is granted.
+func AbilitiesFrom(allows func(need string) bool) Abilities {
+	var a Abilities
+	for _, need := range []string{wire.CapFSRead, wire.CapFSWrite, wire.CapKV, wire.CapNetFetch} {
+		if allows(need) {
+			a |= abilityOf(need)
+		}
+	}
+	return a
+}
+
+// abilityOf is the ability for a requirement word, 0 for none.
+func abilityOf(need string) Abilities {
+	switch need {
+	case wire.CapFSRead:
+		return MayReadFiles
+	case wire.CapFSWrite:
+		return MayWriteFiles
+	case wire.CapKV:
+		return MayKeepValues
+	case wire.CapNetFetch:
+		return MayFetch
+	}
+	return 0
+}
+
+// Has reports whether a includes all of b.
+func (a Abilities) Has(b Abilities) bool { return a&b == b }
+
+// String lists the requirement words, or "nothing".
+func (a Abilities) String() string {
+	var words []string
+	for _, need := range []string{wire.CapFSRead, wire.CapFSWrite, wire.CapKV, wire.CapNetFetch} {
+		if a.Has(abilityOf(need)) {
+			words = append(words, need)
+		}
+	}
+	if words == nil {
+		return "nothing"
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,111 @@
+package sandbox
+
+import (
+	"context"
+	"io"
+
+	"github.com/b3abf3ee/portcullis/sdk/wire"
+	"github.com/go-json-experiment/json"
+)
+
+// serveLog keeps one line: escaped, cut, counted. Past the limits lines are
+// dropped and counted; a guest learns nothing from that.
+func (s *Session) serveLog(_ context.Context, in []byte) ([]byte, error) {
+	var rec wire.LogRecord
+	if err := decodeStrict(in, wire.MaxLogBytes, &rec); err != nil || !logLevel(rec.Level) || len(rec.Attrs) > wire.MaxLogAttrs {
+		return ack(faultf(wire.CodeInvalid, "the log record is not one this host takes")), nil
+	}
+	s.keepLog(rec)
+	return nil, nil
+}
+
+func logLevel(level string) bool {
+	switch level {
+	case "debug", "info", "warn", "error":
+		return true
+	}
+	return false
+}
+
+// keepLog escapes and keeps a line within the limits.
+func (s *Session) keepLog(rec wire.LogRecord) {
+	if s.stats.LogLines >= s.limits.LogLines || s.logBytes >= maxLogTotal {
+		s.stats.LogDropped++
+		return
+	}
+	clean := wire.LogRecord{Level: rec.Level, Message: escape([]byte(rec.Message), 4<<10)}
+	size := len(clean.Message)
+	for _, a := range rec.Attrs {
+		a = wire.Attr{Key: escape([]byte(a.Key), 64), Value: escape([]byte(a.Value), 1<<10)}
+		size += len(a.Key) + len(a.Value)
+		clean.Attrs = append(clean.Attrs, a)
+	}
+	if s.logBytes+int64(size) > maxLogTotal {
+		s.stats.LogDropped++
+		return
+	}
+	s.stats.LogLines++
+	s.logBytes += int64(size)
+	s.logs = append(s.logs, clean)
+}
+
+// serveEmit hands progress on, at most one in progressEvery; the newest that
+// was held back is handed on at the end of the call.
+func (s *Session) serveEmit(_ context.Context, in []byte) ([]byte, error) {
+	var p wire.Progress
+	if err := decodeStrict(in, wire.MaxProgress, &p); err != nil || p.Done < 0 || p.Total < 0 {
+		return ack(faultf(wire.CodeInvalid, "the progress is not one this host takes")), nil
+	}
+	if s.stats.LogLines >= s.limits.LogLines {
+		s.stats.LogDropped++
+		return nil, nil
+	}
+	s.stats.LogLines++
+	p.Message = escape([]byte(p.Message), 1<<10)
+	now := s.clock()
+	if s.opt.Progress == nil {
+		return nil, nil
+	}
+	if last := s.progress.last; !last.IsZero() && now.Sub(last) < progressEvery {
+		if s.progress.holding {
+			s.stats.LogDropped++
+		}
+		s.progress.held, s.progress.holding = p, true
+		return nil, nil
+	}
+	s.progress.last, s.progress.holding = now, false
+	s.opt.Progress(p)
+	return nil, nil
+}
+
+// serveNow answers the host's wall clock. Its argument says nothing.
+func (s *Session) serveNow(context.Context, []byte) ([]byte, error) {
+	return plain(wire.Now{UnixMS: s.clock().UnixMilli()}), nil
+}
+
+// serveRandom answers N random bytes, or no block when it is refused.
+func (s *Session) serveRandom(_ context.Context, in []byte) ([]byte, error) {
+	var req wire.RandomRequest
+	if err := decodeStrict(in, 64, &req); err != nil || req.N < 1 || req.N > wire.MaxRandom {
+		return nil, nil
+	}
+	if s.stats.RandomBytes += int64(req.N); s.stats.RandomBytes > maxRandomTotal {
+		return nil, &trapError{LimitPassed, "random_bytes"}
+	}
+	out := make([]byte, req.N)
+	if _, err := io.ReadFull(s.rand, out); err != nil {
+		return nil, &trapError{HostFailure, "random_source"}
+	}
+	return out, nil
+}
+
+func ack(f *wire.Fault) []byte { return plain(wire.Ack{Fault: f}) }
+
+// plain encodes one of our own small replies, which always encodes.
+func plain(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return data
+}

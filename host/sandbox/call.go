@@ -1,0 +1,191 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tetratelabs/wazero/sys"
+)
+
+// errDeadline and errClosing are the causes this package ends a call with.
+var (
+	errDeadline = fmt.Errorf("sandbox: the call's deadline passed: %w", context.DeadlineExceeded)
+	errClosing  = errors.New("sandbox: the host is closing")
+)
+
+// Call runs one entry point once, in an instance of its own that is thrown away
+// afterwards. It returns soon after ctx or the deadline ends, whatever the guest
+// and the ports do, and never panics. Calling a plugin from inside a host
+// function of another call is refused: the context knows.
+func (p *Plugin) Call(ctx context.Context, export string, input []byte, opt CallOptions) Outcome {
+	begun := p.engine.cfg.Clock()
+	out := p.admit(ctx, export, input, opt)
+	out.Stats.Duration = p.engine.cfg.Clock().Sub(begun)
+	return out
+}
+
+func refused(reason string) Outcome { return Outcome{Status: Refused, Reason: reason} }
+
+// admit refuses what cannot run, waits for a slot and runs the rest.
+func (p *Plugin) admit(ctx context.Context, export string, input []byte, opt CallOptions) Outcome {
+	switch {
+	case ctx.Value(insideKey{}) != nil:
+		return refused("reentrant")
+	case !slices.Contains(p.spec.exports, export) || initializes(export):
+		return refused("unknown_export")
+	case int64(len(input)) > p.spec.limits.Input:
+		return refused("input_too_large")
+	case p.closed.Load() || !p.engine.begin():
+		return refused("closed")
+	}
+	code := p.engine.use(p.digest)
+	if code == nil {
+		p.engine.running.Done()
+		return refused("closed")
+	}
+	leave := func() {
+		// The code is freed here when the plugin was closed meanwhile; an error
+		// of that is the engine's, and the call has its outcome.
+		_ = p.engine.drop(context.WithoutCancel(ctx), p.digest)
+		p.engine.running.Done()
+	}
+	limit := p.spec.limits.Deadline
+	if opt.Timeout > 0 {
+		limit = min(limit, opt.Timeout)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, errDeadline)
+	defer cancel()
+	ctx, abort := context.WithCancelCause(ctx)
+	defer abort(nil)
+
+	select {
+	case p.engine.slots <- struct{}{}:
+	case <-ctx.Done():
+		leave()
+		return Outcome{Status: ended(ctx), Reason: "queued"}
+	case <-p.engine.closing:
+		leave()
+		return refused("closed")
+	}
+	done := make(chan Outcome, 1)
+	go func() {
+		defer leave()
+		defer func() { <-p.engine.slots }()
+		p.run(ctx, code, export, input, opt, done)
+	}()
+	select {
+	case out := <-done:
+		return out
+	case <-ctx.Done():
+	case <-p.engine.closing:
+		abort(errClosing)
+	}
+	grace := time.NewTimer(p.engine.cfg.Grace)
+	defer grace.Stop()
+	select {
+	case out := <-done:
+		return out
+	case <-grace.C:
+		return Outcome{Status: ended(ctx), Reason: "abandoned", Entered: true, Abandoned: true}
+	}
+}
+
+// ended names the end of a context: by the host's own deadline or the caller's,
+// or by anything else.
+func ended(ctx context.Context) Status {
+	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		return TimedOut
+	}
+	return Cancelled
+}
+
+// run is the goroutine of one call. It always sends one outcome, even when a
+// port panics or ends the goroutine.
+func (p *Plugin) run(ctx context.Context, code *compiled, export string, input []byte, opt CallOptions, done chan<- Outcome) {
+	outputLimit := p.spec.limits.Output
+	if opt.OutputLimit > 0 {
+		outputLimit = min(outputLimit, opt.OutputLimit)
+	}
+	opt.Abilities &= p.spec.granted
+	st := newCallState(p, NewSession(p.spec.limits, opt, p.engine.cfg.Clock, p.engine.cfg.Rand), outputLimit)
+	out := Outcome{Status: HostFailure, Reason: "host_panic", Entered: true}
+	defer func() {
+		if r := recover(); r != nil {
+			out.Err = fmt.Errorf("sandbox: panic while running %s: %v", p.spec.name, r)
+		}
+		st.memories.release()
+		done <- out
+	}()
+	rc, err := p.enter(ctx, code, export, input, st)
+	st.session.Close()
+	out = st.outcome(ctx, rc, err)
+}
+
+// enter instantiates, calls and closes.
+func (p *Plugin) enter(ctx context.Context, code *compiled, export string, input []byte, st *callState) (uint32, error) {
+	ctx = context.WithValue(ctx, stateKey{}, st)
+	mod, err := p.instantiate(ctx, code.code, st)
+	if mod != nil {
+		defer func() { _ = mod.Close(context.WithoutCancel(ctx)) }() // it has no files to fail on
+	}
+	if err != nil {
+		return 0, err
+	}
+	if !st.giveInput(input) {
+		return 0, &trapError{OutOfMemory, "input_does_not_fit"}
+	}
+	st.entered = true
+	res, err := mod.ExportedFunction(export).Call(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return uint32(res[0]), nil
+}
+
+// outcome reads how the call ended from the host's own facts, in the order of
+// their weight: the context, the rule this package saw broken, the engine, the
+// return code, the output.
+func (st *callState) outcome(ctx context.Context, rc uint32, err error) Outcome {
+	out := Outcome{Entered: st.entered, Stats: st.session.Stats(), Logs: st.session.Logs()}
+	out.Stats.MemoryPeak = int64(st.mem.peak)
+	var exit *sys.ExitError
+	var own *trapError
+	switch {
+	case ctx.Err() != nil:
+		out.Status = ended(ctx)
+	case st.trap != nil:
+		out.Status, out.Reason = st.trap.status, st.trap.reason
+	case errors.As(err, &own):
+		out.Status, out.Reason = own.status, own.reason
+	case errors.As(err, &exit):
+		out.Status, out.Reason = Exited, fmt.Sprintf("exit_%d", exit.ExitCode())
+	case err != nil:
+		out.Status, out.Reason = Trap, "engine"
+	case rc != 0:
+		out.Status, out.Reason = GuestError, fmt.Sprintf("rc_%d", rc)
+	case !st.outputSet:
+		out.Status = NoOutput
+	default:
+		out.Status, out.Output = OK, st.output
+		return out
+	}
+	out.Err = err
+	out.Text = st.words()
+	if st.mem.refused && (out.Status == Trap || out.Status == Exited || out.Status == GuestError) {
+		out.Status = OutOfMemory
+	}
+	return out
+}
+
+// words is what the guest said of its failure: its error text, else the end of
+// its stderr.
+func (st *callState) words() string {
+	if len(st.errorText) > 0 {
+		return escape(st.errorText, maxErrorText)
+	}
+	return escape([]byte(strings.TrimSpace(string(st.stderr.kept))), maxErrorText)
+}

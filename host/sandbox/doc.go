@@ -1,0 +1,28 @@
+// Package sandbox runs plugins: WebAssembly modules from people the host has no
+// reason to trust.
+//
+// It owns the engine (wazero is imported here and nowhere else), the Extism
+// kernel ABI as Go code, the host functions of portcullis/v1, and the adapter
+// through which an effect becomes one guest call. It does not decide whether a
+// call may happen; it holds the call to what was decided.
+//
+// Loading refuses in this order, before anything is compiled: a digest other
+// than the manifest's, another contract version, bytes that are no core module,
+// counts that their bytes cannot hold, modules of other systems, imports that
+// nobody serves, imports that no guest gets, imports the manifest does not say
+// or the operator has not granted, entry points of the wrong type. Each refusal
+// is a [*LoadError] whose sentence says what to do.
+//
+// A call gets a fresh instance, its own blocks and its own budget; nothing of
+// one call is visible to another. Module start and _initialize run under the
+// call's deadline and without its authority. How the call ended is a value, an
+// [Outcome], decided from the host's context, clock and counters only: a guest
+// cannot forge it. A call returns soon after its deadline whatever guest and
+// host functions do.
+//
+// Guests see no file system, environment, arguments or standard streams; files,
+// values and network are abilities over ports, checked again at each use.
+//
+// Compiled code is kept on disk in an owner-only folder. It is the only thing
+// here that survives a crash, and a cache: removing it costs time.
+package sandbox

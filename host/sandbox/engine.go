@@ -1,0 +1,189 @@
+package sandbox
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/sdk/wire"
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+	"golang.org/x/sync/singleflight"
+)
+
+// Config is what an [Engine] needs from its host.
+type Config struct {
+	// CacheDir keeps compiled code between runs; made with mode 0700, refused
+	// when others can write to it. Empty compiles anew in each process.
+	CacheDir string
+	// MaxMemoryBytes is the most linear memory any module may have, whatever
+	// its manifest says; 0 means [wire.HardMemoryBytes]. At most 4 GiB.
+	MaxMemoryBytes int64
+	// MaxCalls is how many guest calls run at once; further ones wait within
+	// their deadline. Runaway recursion alone costs close to 200 MiB of stack
+	// for each. 0 means 8.
+	MaxCalls int
+	// Clock is the wall clock guests see; nil means time.Now.
+	Clock func() time.Time
+	// Rand feeds guests' randomness and names of temporary files; nil means
+	// crypto/rand. It must be safe for concurrent use.
+	Rand io.Reader
+	// Grace is how long a call waits past its deadline for a host function
+	// that ignores its context, before it is abandoned; 0 means 250 ms.
+	Grace time.Duration
+}
+
+// ErrClosed says that the engine was closed.
+var ErrClosed = errors.New("sandbox: engine is closed")
+
+// Engine owns one WebAssembly runtime and its compiled modules. It is safe for
+// concurrent use.
+type Engine struct {
+	cfg     Config
+	rt      wazero.Runtime
+	cache   wazero.CompilationCache
+	host    served
+	slots   chan struct{} // one for each running call
+	closing chan struct{} // closed when Close begins
+	running sync.WaitGroup
+	flights singleflight.Group
+
+	mu       sync.Mutex // guards the next three
+	closed   bool
+	compiled map[string]*compiled // by digest of the module as loaded
+	closeErr error
+}
+
+// Open starts an engine. The error says which part of the configuration or of
+// the machine is at fault.
+func Open(ctx context.Context, cfg Config) (*Engine, error) {
+	if cfg.MaxMemoryBytes == 0 {
+		cfg.MaxMemoryBytes = wire.HardMemoryBytes
+	}
+	if cfg.MaxMemoryBytes < pageSize || cfg.MaxMemoryBytes > 4<<30 {
+		return nil, fmt.Errorf("sandbox: max memory of %d bytes is not between 64 KiB and 4 GiB", cfg.MaxMemoryBytes)
+	}
+	if cfg.MaxCalls == 0 {
+		cfg.MaxCalls = 8
+	}
+	if cfg.MaxCalls < 0 {
+		return nil, fmt.Errorf("sandbox: %d calls at once is not a number of calls", cfg.MaxCalls)
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	if cfg.Rand == nil {
+		cfg.Rand = rand.Reader
+	}
+	if cfg.Grace <= 0 {
+		cfg.Grace = 250 * time.Millisecond
+	}
+	e := &Engine{
+		cfg:      cfg,
+		slots:    make(chan struct{}, cfg.MaxCalls),
+		closing:  make(chan struct{}),
+		compiled: map[string]*compiled{},
+	}
+	rc := runtimeConfig(cfg.MaxMemoryBytes)
+	if cfg.CacheDir != "" {
+		dir, err := openCacheDir(cfg.CacheDir)
+		if err != nil {
+			return nil, err
+		}
+		if e.cache, err = wazero.NewCompilationCacheWithDir(dir); err != nil {
+			return nil, fmt.Errorf("sandbox: open cache: %w", err)
+		}
+		rc = rc.WithCompilationCache(e.cache)
+	}
+	e.rt = wazero.NewRuntimeWithConfig(ctx, rc)
+	if err := e.linkHost(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("sandbox: link host functions: %w", err), e.shutRuntime(ctx))
+	}
+	return e, nil
+}
+
+// runtimeConfig is the one place where the runtime's switches are set: core
+// features of WebAssembly 2.0 and none of the proposals after it, since the
+// verifier and the meter must understand every instruction; guest code that is
+// left when its context ends.
+func runtimeConfig(maxMemory int64) wazero.RuntimeConfig {
+	return wazero.NewRuntimeConfig().
+		WithCoreFeatures(api.CoreFeaturesV2).
+		WithCloseOnContextDone(true).
+		WithMemoryLimitPages(uint32(maxMemory / pageSize)).
+		WithDebugInfoEnabled(false)
+}
+
+// linkHost instantiates what guests import, and remembers the types.
+func (e *Engine) linkHost(ctx context.Context) error {
+	wasi, err := wasi_snapshot_preview1.NewBuilder(e.rt).Compile(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err = e.rt.InstantiateModule(ctx, wasi, wazero.NewModuleConfig().WithName(wire.ModuleWASI)); err != nil {
+		return err
+	}
+	e.host = served{wire.ModuleWASI: {}}
+	for name, f := range wasi.ExportedFunctions() {
+		e.host[wire.ModuleWASI][name] = signature{f.ParamTypes(), f.ResultTypes()}
+	}
+	if e.host[wire.ModuleKernel], err = link(ctx, e.rt, wire.ModuleKernel, kernelFuncs()); err != nil {
+		return err
+	}
+	e.host[wire.ModuleHost], err = link(ctx, e.rt, wire.ModuleHost, userFuncs())
+	return err
+}
+
+// Close ends running calls as cancelled, waits for them and for compilations,
+// and frees all code. When ctx ends first it returns an error and frees
+// nothing, since code may still run; it may be called again. After a Close that
+// returned nil further ones do nothing.
+func (e *Engine) Close(ctx context.Context) error {
+	e.mu.Lock()
+	if !e.closed {
+		e.closed = true
+		close(e.closing)
+	}
+	e.mu.Unlock()
+	idle := make(chan struct{})
+	go func() {
+		e.running.Wait()
+		close(idle)
+	}()
+	select {
+	case <-idle:
+	case <-ctx.Done():
+		return fmt.Errorf("sandbox: close: calls still run: %w", context.Cause(ctx))
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.rt != nil {
+		e.closeErr = e.shutRuntime(context.WithoutCancel(ctx))
+		e.rt = nil
+	}
+	return e.closeErr
+}
+
+func (e *Engine) shutRuntime(ctx context.Context) error {
+	err := e.rt.Close(ctx)
+	if e.cache != nil {
+		err = errors.Join(err, e.cache.Close(ctx))
+	}
+	return err
+}
+
+// begin counts one running call or compilation in, unless the engine is closed.
+func (e *Engine) begin() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return false
+	}
+	e.running.Add(1)
+	return true
+}

@@ -1,0 +1,50 @@
+package sandbox
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// escape makes guest text safe to show on one line of a terminal or a log: at
+// most limit bytes, valid UTF-8, control characters, line breaks and characters
+// that reorder text written out as escapes. Cut text ends in "…".
+func escape(text []byte, limit int) string {
+	var b strings.Builder
+	for len(text) > 0 {
+		r, n := utf8.DecodeRune(text)
+		piece := string(text[:n])
+		if r == utf8.RuneError && n == 1 || !unicode.IsPrint(r) {
+			piece = escaped(text[:n], r, n)
+		}
+		if b.Len()+len(piece) > limit-len("…") && b.Len()+len(piece)+len(text)-n > limit {
+			b.WriteString("…")
+			break
+		}
+		b.WriteString(piece)
+		text = text[n:]
+	}
+	return b.String()
+}
+
+// escaped writes one character out: \n, \t, \x1b for a byte, \u200e for others.
+func escaped(raw []byte, r rune, n int) string {
+	const hex = "0123456789abcdef"
+	switch {
+	case r == '\n':
+		return `\n`
+	case r == '\t':
+		return `\t`
+	case n == 1:
+		return `\x` + string(hex[raw[0]>>4]) + string(hex[raw[0]&15])
+	}
+	out := []byte(`\u`)
+	shift := 12
+	if r > 0xffff {
+		out, shift = []byte(`\U00`), 20
+	}
+	for ; shift >= 0; shift -= 4 {
+		out = append(out, hex[(r>>shift)&15])
+	}
+	return string(out)
+}

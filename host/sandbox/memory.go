@@ -1,0 +1,87 @@
+package sandbox
+
+import (
+	"github.com/tetratelabs/wazero/experimental"
+)
+
+// budget is the memory of one call: linear memory and blocks draw on the same
+// bytes, so that neither can be used to go around the other's limit.
+type budget struct {
+	limit, used, peak uint64
+	refused           bool // some growth did not fit
+}
+
+// take books n bytes, or remembers that they did not fit.
+func (b *budget) take(n uint64) bool {
+	if n > b.limit-b.used {
+		b.refused = true
+		return false
+	}
+	b.used += n
+	b.peak = max(b.peak, b.used)
+	return true
+}
+
+func (b *budget) give(n uint64) { b.used -= n }
+
+// linear is the guest's memory: one reservation of address space, given to the
+// guest page by page within the budget.
+//
+// The engine calls Free as soon as it considers the module closed; the bytes
+// are kept until [linear.release], which the goroutine that ran the guest calls
+// last, so that no code of either side can touch memory that is gone.
+type linear struct {
+	mem  *budget
+	base []byte // the reservation; grown by copying where none could be made
+	size uint64
+	max  uint64
+	held bool // base is mapped and must be unmapped
+}
+
+// allocator hands the memories of one instance their budget and remembers them.
+type allocator struct {
+	mem    *budget
+	linear []*linear
+}
+
+// Allocate is called by the engine, once for each memory of the module.
+func (a *allocator) Allocate(_, limit uint64) experimental.LinearMemory {
+	l := &linear{mem: a.mem, max: min(limit, a.mem.limit)}
+	l.base, l.held = reserve(l.max)
+	a.linear = append(a.linear, l)
+	return l
+}
+
+// Reallocate grows to size, or returns nil: memory.grow answers -1.
+func (l *linear) Reallocate(size uint64) []byte {
+	if size > l.max {
+		l.mem.refused = true
+		return nil
+	}
+	if size > l.size {
+		if !l.mem.take(size - l.size) {
+			return nil
+		}
+		l.size = size
+	}
+	if size > uint64(len(l.base)) {
+		grown := make([]byte, max(size, min(l.max, 2*uint64(len(l.base)))))
+		copy(grown, l.base)
+		l.base = grown
+	}
+	return l.base[:size:len(l.base)]
+}
+
+// Free is called by the engine; see [linear].
+func (l *linear) Free() {}
+
+// release gives the memory of all modules back. Nothing may run any more.
+func (a *allocator) release() {
+	for _, l := range a.linear {
+		if l.held {
+			unreserve(l.base)
+		}
+		l.base, l.held = nil, false
+	}
+	a.linear = nil
+}
