@@ -27,19 +27,23 @@ func TestEveryFieldChangesAVerdict(t *testing.T) {
 		reason        egress.Reason // of the refusing one
 	}{
 		"host": {
-			egress.Rule{Host: "a.example"}, egress.Rule{Host: "b.example"},
+			egress.Rule{Host: "a.example"},
+			egress.Rule{Host: "b.example"},
 			"GET", "https://a.example/", egress.HostNotAllowed,
 		},
 		"ports": {
-			egress.Rule{Host: "a.example", Ports: []uint16{8443}}, egress.Rule{Host: "a.example"},
+			egress.Rule{Host: "a.example", Ports: []uint16{8443}},
+			egress.Rule{Host: "a.example"},
 			"GET", "https://a.example:8443/", egress.PortNotAllowed,
 		},
 		"methods": {
-			egress.Rule{Host: "a.example", Methods: []string{"POST"}}, egress.Rule{Host: "a.example"},
+			egress.Rule{Host: "a.example", Methods: []string{"POST"}},
+			egress.Rule{Host: "a.example"},
 			"POST", "https://a.example/", egress.MethodNotAllowed,
 		},
 		"path prefix": {
-			egress.Rule{Host: "a.example"}, egress.Rule{Host: "a.example", PathPrefix: "/v1"},
+			egress.Rule{Host: "a.example"},
+			egress.Rule{Host: "a.example", PathPrefix: "/v1"},
 			"GET", "https://a.example/v2", egress.PathNotAllowed,
 		},
 	} {

@@ -1,0 +1,105 @@
+package approval
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/b3abf3ee/portcullis/policy/capability"
+)
+
+// Position is where a rule stands in a file. Line and Column count from 1; the zero Position is nowhere.
+type Position struct {
+	File         string
+	Line, Column int
+}
+
+// String is "file:line:column", as editors jump to it.
+func (p Position) String() string { return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column) }
+
+// Rule is one line as it was written: a key, a mode, and where it stands.
+type Rule struct {
+	Key  string // a tool, capability or risk; ignored for the default
+	Mode string
+	At   Position
+}
+
+// Rules are one file's approval rules as they were written. The caller reads the file; nothing here was checked.
+//
+// A capability key is a family ("net.fetch", which "net.fetch:*" is another spelling of), a name
+// ("mcp.call:docs"), or a prefix ("net.fetch:api.example.com:*"). Every tool also has the capability
+// tool.call:<its name>.
+type Rules struct {
+	File         string
+	Default      Rule // no default when Mode is empty
+	Tools        []Rule
+	Capabilities []Rule
+	Risks        []Rule
+}
+
+// Entry is what the rules are asked about: one tool as the catalog holds it. Mode is the tool's own: the mode that
+// its manifest or the host's table states.
+type Entry struct {
+	Tool         string
+	Capabilities []capability.Name
+	Risk         Risk
+	Mode         Mode
+}
+
+// RuleKey names what an allowance for the session would cover: the tool, its capabilities, and detail where the
+// tool's arguments must be part of it (a digest, a host, an exact command). Empty detail covers every argument.
+func (e Entry) RuleKey(detail string) string {
+	parts := []string{e.Tool}
+	for _, c := range e.Capabilities {
+		parts = append(parts, c.String())
+	}
+	if detail != "" {
+		parts = append(parts, "="+detail)
+	}
+	return strings.Join(parts, " ")
+}
+
+// asked are the capabilities that rules are looked up for.
+func (e Entry) asked() []capability.Name {
+	own := e.Capabilities[:len(e.Capabilities):len(e.Capabilities)]
+	if n, err := capability.Parse("tool.call:" + e.Tool); err == nil {
+		own = append(own, n)
+	}
+	return own
+}
+
+// pattern is a capability key.
+type pattern struct {
+	family string           // the whole family, or
+	exact  capability.Name  // one name, or
+	prefix capability.Grant // what lies below a prefix
+}
+
+func parsePattern(text string) (pattern, error) {
+	if strings.HasSuffix(text, ":*") {
+		g, err := capability.ParseGrant(text)
+		if err == nil && g.String() == g.Family()+":*" {
+			return pattern{family: g.Family()}, nil
+		}
+		return pattern{prefix: g}, err
+	}
+	n, err := capability.Parse(text)
+	if n.Open() {
+		return pattern{family: n.Family()}, nil
+	}
+	return pattern{exact: n}, err
+}
+
+func (p pattern) matches(n capability.Name) bool {
+	return p.family != "" && p.family == n.Family() || !n.Zero() && p.exact == n || p.prefix.Matches(n)
+}
+
+// rank orders patterns by how specific they are.
+func (p pattern) rank() int {
+	switch {
+	case !p.exact.Zero():
+		return 3
+	case !p.prefix.Zero():
+		return 2
+	}
+	return 1
+}
