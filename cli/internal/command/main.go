@@ -1,0 +1,130 @@
+package command
+
+import (
+	"context"
+	"io"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/b3abf3ee/portcullis/cli/internal/console"
+)
+
+// Main runs one command line, args[0] being the program's name, and returns the exit code of the process. It reads
+// and writes p only and may be called several times in one process. Cancelling ctx is an interrupt that cannot be
+// followed by a second.
+func Main(ctx context.Context, args []string, p console.Process) int {
+	s := &shell{proc: p, interrupts: console.Watch(p)}
+	defer s.interrupts.Close()
+	ctx, end := s.interrupts.Scope(ctx)
+	defer end()
+
+	app := s.tree()
+	// Whether failures are a document must be known before the line is understood: it may be the line that fails.
+	s.out = console.NewPrinter(p, asksForJSON(args), p.Env("NO_COLOR") == "")
+	ordered, err := order(app, args)
+	if err == nil {
+		err = app.RunContext(ctx, ordered)
+	}
+	return s.finish(ctx, err)
+}
+
+// shell is one command line being run.
+type shell struct {
+	proc       console.Process
+	out        *console.Printer
+	interrupts *console.Interrupts
+	flags      global
+}
+
+// global are the flags that every command has.
+type global struct {
+	home, workspace, logLevel string
+}
+
+// no is the error of a command that printed its answer, and the answer is no.
+type no struct{}
+
+// Error is never shown: the answer was printed.
+func (no) Error() string { return "the answer is no" }
+
+// finish turns what a command returned into an exit code, and shows it if that has not been done.
+func (s *shell) finish(ctx context.Context, err error) int {
+	if err == nil {
+		return console.ExitDone
+	}
+	if _, printed := err.(no); printed { //nolint:errorlint // only a command itself returns it, never wrapped
+		return console.ExitNo
+	}
+	p := problemOf(ctx, err)
+	if s.out.Fail(p) != nil {
+		return console.ExitHost // nobody reads us: the code is all that is left to say
+	}
+	return p.ExitCode()
+}
+
+func asksForJSON(args []string) bool {
+	if end := slices.Index(args, "--"); end >= 0 {
+		args = args[:end]
+	}
+	return slices.Contains(args, "--json") || slices.Contains(args, "--json=true")
+}
+
+// tree is the whole command line.
+func (s *shell) tree() *cli.App {
+	app := &cli.App{
+		Name:                 "portcullis",
+		Usage:                "run AI-agent tools as WebAssembly plugins behind one gate",
+		HideVersion:          true,
+		HideHelpCommand:      true, // order knows it
+		EnableBashCompletion: true,
+		Flags:                s.globalFlags(),
+		Commands:             s.commands(),
+		Writer:               s.proc.Out,
+		ErrWriter:            io.Discard, // failures are shown by finish alone
+		ExitErrHandler:       func(*cli.Context, error) {},
+		OnUsageError:         onUsageError,
+		Before:               s.readGlobals,
+		Action:               s.bare,
+	}
+	for _, c := range app.Commands {
+		prepare(c)
+	}
+	return app
+}
+
+// prepare gives a command and those below it what urfave/cli does not inherit.
+func prepare(c *cli.Command) {
+	c.OnUsageError = onUsageError
+	c.HideHelpCommand = true // "help" is an ordinary operand: `portcullis run help` asks the model for help
+	for _, sub := range c.Subcommands {
+		prepare(sub)
+	}
+}
+
+func (s *shell) globalFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "home", Usage: "`DIR` with configuration, plugins and database", DefaultText: "$PORTCULLIS_HOME, else ~/.portcullis"},
+		&cli.StringFlag{Name: "workspace", Usage: "`DIR` that file tools are confined to", DefaultText: "the core's own, else the current folder"},
+		&cli.BoolFlag{Name: "json", Usage: "print one JSON document instead of text"},
+		&cli.BoolFlag{Name: "no-color", Usage: "print no colours; so does $NO_COLOR"},
+		&cli.StringFlag{Name: "log-level", Usage: "log to stderr from `LEVEL` on: debug, info, warn, error or off", Value: "warn"},
+	}
+}
+
+func (s *shell) readGlobals(c *cli.Context) error {
+	s.flags = global{home: c.String("home"), workspace: c.String("workspace"), logLevel: c.String("log-level")}
+	if !slices.Contains([]string{"debug", "info", "warn", "error", "off"}, s.flags.logLevel) {
+		return usage("log level %q is not one of debug, info, warn, error, off", s.flags.logLevel)
+	}
+	s.out = console.NewPrinter(s.proc, c.Bool("json"), !c.Bool("no-color") && s.proc.Env("NO_COLOR") == "")
+	return nil
+}
+
+// bare is the program without a command.
+func (s *shell) bare(c *cli.Context) error {
+	if s.out.JSON() {
+		return usage("--json needs a command")
+	}
+	return cli.ShowAppHelp(c)
+}

@@ -1,0 +1,107 @@
+package command
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+	"pgregory.net/rapid"
+
+	"github.com/b3abf3ee/portcullis/cli/internal/console"
+)
+
+func testTree() *cli.App {
+	return &cli.App{
+		Name:  "portcullis",
+		Flags: []cli.Flag{&cli.StringFlag{Name: "home"}, &cli.BoolFlag{Name: "json"}},
+		Commands: []*cli.Command{
+			{Name: "call", Flags: []cli.Flag{&cli.StringFlag{Name: "args"}, &cli.BoolFlag{Name: "fresh"}}},
+			{Name: "plugin", Subcommands: []*cli.Command{{Name: "list"}, {Name: "new", Flags: []cli.Flag{&cli.StringFlag{Name: "name"}}}}},
+		},
+	}
+}
+
+func TestFlagsMayStandAnywhere(t *testing.T) {
+	for in, want := range map[string]string{
+		"portcullis call calc.eval --args {} --json":  "portcullis --json call --args {} -- calc.eval",
+		"x --home h call --fresh a":                   "portcullis --home h call --fresh -- a",
+		"portcullis call a --args=--json -- --fresh":  "portcullis call --args=--json -- a --fresh",
+		"portcullis call a --args -":                  "portcullis call --args - -- a",
+		"portcullis plugin new d --name n --home=/h":  "portcullis --home=/h plugin new --name n -- d",
+		"portcullis call help":                        "portcullis call -- help",
+		"portcullis help plugin new":                  "portcullis plugin new --help",
+		"portcullis help":                             "portcullis --help",
+		"portcullis -h":                               "portcullis -h",
+		"portcullis plugin -h":                        "portcullis plugin -h",
+		"portcullis":                                  "portcullis",
+		"portcullis call -- a --json --generate-ba-c": "portcullis call -- a --json --generate-ba-c",
+		"portcullis call --generate-bash-completion":  "portcullis call --generate-bash-completion",
+	} {
+		got, err := order(testTree(), strings.Fields(in))
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("order(%q) = %q, %v; want %q", in, got, err, want)
+		}
+	}
+}
+
+func TestWrongLinesSayWhatToType(t *testing.T) {
+	for in, want := range map[string][2]string{
+		"portcullis cal x":              {`portcullis has no command "cal"`, "did you mean `portcullis call`?"},
+		"portcullis zebra":              {`portcullis has no command "zebra"`, "its commands: call, plugin"},
+		"portcullis plugin lsit":        {`portcullis plugin has no command "lsit"`, "did you mean `portcullis plugin list`?"},
+		"portcullis call --arg x":       {"portcullis call has no flag --arg", "did you mean --args?"},
+		"portcullis call --zebra":       {"portcullis call has no flag --zebra", "`portcullis call --help` lists its flags; put `--` before an operand that begins with a dash"},
+		"portcullis plugin --fresh":     {"portcullis plugin has no flag --fresh", "`portcullis plugin --help` lists its flags; put `--` before an operand that begins with a dash"},
+		"portcullis call --args":        {"flag --args needs a value", "type it behind the flag: --args=VALUE"},
+		"portcullis call --args --json": {"flag --args needs a value", "type it behind the flag: --args=VALUE"},
+	} {
+		_, err := order(testTree(), strings.Fields(in))
+		var p *console.Problem
+		if !errors.As(err, &p) || p.Message != want[0] || p.Remedy != want[1] || p.ExitCode() != console.ExitUsage {
+			t.Errorf("order(%q) = %+v, want %q", in, p, want)
+		}
+	}
+}
+
+// TestOrderOfFlagsAndOperandsDoesNotMatter shuffles a line: what comes out is the same but for the order of the
+// flags among themselves, and no word is lost.
+func TestOrderOfFlagsAndOperandsDoesNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		word := rapid.StringMatching(`[a-z]{1,8}`)
+		operands := rapid.SliceOfN(word, 0, 4).Draw(t, "operands")
+		flags := [][]string{{"--args", word.Draw(t, "value")}, {"--fresh"}, {"--json"}, {"--home=" + word.Draw(t, "home")}}
+		parts := make([][]string, 0, len(operands)+len(flags))
+		for _, o := range operands {
+			parts = append(parts, []string{o})
+		}
+		at := rapid.SliceOfN(rapid.IntRange(0, len(operands)), len(flags), len(flags)).Draw(t, "at")
+		args := []string{"portcullis", "call"}
+		for i := range len(operands) + 1 {
+			for f, place := range at {
+				if place == i {
+					args = append(args, flags[f]...)
+				}
+			}
+			if i < len(operands) {
+				args = append(args, parts[i]...)
+			}
+		}
+		got, err := order(testTree(), args)
+		if err != nil || len(got) < len(args) {
+			t.Fatalf("order(%q) = %q, %v", args, got, err)
+		}
+		tail := []string{}
+		if len(operands) > 0 {
+			tail = got[len(got)-len(operands)-1:]
+			if tail[0] != "--" {
+				t.Fatalf("order(%q) = %q: no -- before the operands", args, got)
+			}
+			tail = tail[1:]
+		}
+		if !reflect.DeepEqual(tail, operands) && len(operands) > 0 {
+			t.Fatalf("operands %q became %q", operands, tail)
+		}
+	})
+}

@@ -1,0 +1,91 @@
+package command
+
+import (
+	"context"
+	"errors"
+
+	"github.com/b3abf3ee/portcullis/cli/internal/console"
+	"github.com/b3abf3ee/portcullis/cli/internal/scaffold"
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/plugin"
+)
+
+// problemOf turns any error into what a person is shown. Errors that packages below typed keep their words and get
+// the exit code and the remedy of their kind; what nobody expected is the host's own failure.
+func problemOf(ctx context.Context, err error) *console.Problem {
+	var p *console.Problem
+	if errors.As(err, &p) {
+		return p
+	}
+	for _, known := range []func(error) *console.Problem{pluginProblem, scaffoldProblem, idProblem} {
+		if p := known(err); p != nil {
+			p.Cause = err
+			return p
+		}
+	}
+	if cause := context.Cause(ctx); cause != nil && (errors.Is(err, context.Canceled) || errors.Is(err, cause)) {
+		return &console.Problem{
+			Code: "interrupted", Message: "interrupted before it was done", Exit: console.ExitNo, Cause: err,
+			Remedy: "nothing half-done was kept; type the command again to start over",
+		}
+	}
+	return &console.Problem{
+		Code: "host_failed", Message: err.Error(), Exit: console.ExitHost, Cause: err,
+		Remedy: "`portcullis doctor` looks for the cause",
+	}
+}
+
+func idProblem(err error) *console.Problem {
+	var bad *id.MalformedError
+	if !errors.As(err, &bad) {
+		return nil
+	}
+	list := map[string]string{
+		"session": "`portcullis sessions list`", "turn": "`portcullis sessions show SESSION`",
+		"effect": "`portcullis turns show TURN`", "approval": "`portcullis approvals list`",
+	}[bad.Kind]
+	p := usage("%v", bad)
+	p.Code = "malformed_id"
+	p.Remedy = list + " prints them"
+	return p
+}
+
+func scaffoldProblem(err error) *console.Problem {
+	var name *scaffold.NameError
+	var taken *scaffold.TakenError
+	switch {
+	case errors.As(err, &name):
+		p := usage("%v", name)
+		p.Code, p.Remedy = "bad_plugin_id", "give another with --name, for example --name my-plugin"
+		return p
+	case errors.As(err, &taken):
+		p := usage("%v", taken)
+		p.Code, p.Remedy = "target_exists", "name a folder that does not exist yet"
+		return p
+	}
+	return nil
+}
+
+func pluginProblem(err error) *console.Problem {
+	var missing *plugin.MissingError
+	var broken *plugin.BrokenError
+	var conflict *plugin.ConflictError
+	var digest *plugin.DigestError
+	var source *plugin.SourceError
+	problem := func(code string, err error) *console.Problem {
+		return &console.Problem{Code: code, Message: err.Error(), Exit: console.ExitUsage}
+	}
+	switch {
+	case errors.As(err, &missing):
+		return problem("plugin_missing", missing)
+	case errors.As(err, &broken):
+		return problem("plugin_broken", broken)
+	case errors.As(err, &conflict):
+		return problem("plugin_conflict", conflict)
+	case errors.As(err, &digest):
+		return problem("plugin_digest", digest)
+	case errors.As(err, &source):
+		return problem("plugin_source_"+source.Code, source)
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package command
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/b3abf3ee/portcullis/cli/internal/console"
+)
+
+// usage is a mistake in the command line itself.
+func usage(format string, args ...any) *console.Problem {
+	return &console.Problem{
+		Code: "usage", Message: fmt.Sprintf(format, args...), Exit: console.ExitUsage,
+		Remedy: "`portcullis --help` shows the commands",
+	}
+}
+
+// onUsageError turns what urfave/cli found into a Problem.
+func onUsageError(c *cli.Context, err error, _ bool) error {
+	p := usage("%v", err)
+	p.Remedy = "`" + c.Command.HelpName + " --help` shows how it is used"
+	return p
+}
+
+// operands checks the words behind a command against its ArgsUsage: NAME is required, [NAME] may be left out, and a
+// trailing "..." takes any number. Operands that were left out are "".
+func operands(c *cli.Context) ([]string, error) {
+	given := c.Args().Slice()
+	wanted := strings.Fields(c.Command.ArgsUsage)
+	help := "`" + c.Command.HelpName + " " + c.Command.ArgsUsage + "` (`" + c.Command.HelpName + " --help` shows the flags)"
+	for i, w := range wanted {
+		if i >= len(given) && !strings.HasPrefix(w, "[") {
+			p := usage("%s needs %s", c.Command.HelpName, w)
+			p.Remedy = "type " + help
+			return nil, p
+		}
+		if strings.HasSuffix(strings.Trim(w, "[]"), "...") {
+			return given, nil
+		}
+	}
+	if len(given) > len(wanted) {
+		p := usage("%s does not take %q", c.Command.HelpName, console.Cut(given[len(wanted)], 40))
+		p.Remedy = "type " + strings.Replace(help, " `", "`", 1)
+		return nil, p
+	}
+	return append(given, make([]string, len(wanted)-len(given))...), nil
+}
+
+// group is the action of a command that only has others below it.
+func group(c *cli.Context) error {
+	names := commandNames(c.Command.Subcommands)
+	p := usage("%s needs one of its commands", c.Command.HelpName)
+	p.Remedy = "type `" + c.Command.HelpName + " " + strings.Join(names, "` or `"+c.Command.HelpName+" ") + "`"
+	return p
+}
+
+// nearest is the candidate that word most likely misspells, or "": at most a third of its letters may be wrong.
+func nearest(word string, candidates []string) string {
+	best, limit := "", max(1, len(word)/3)
+	for _, c := range candidates {
+		if d := distance(word, c); d <= limit {
+			best, limit = c, d-1
+		}
+	}
+	return best
+}
+
+// distance counts the letters to change, add, drop or swap with their neighbour.
+func distance(a, b string) int {
+	if len(a) > 64 || len(b) > 64 {
+		return 64
+	}
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
+			}
+		}
+	}
+	return rows[len(a)][len(b)]
+}
