@@ -26,7 +26,7 @@ func exportInvoke() int32 {
 	}
 	// The host keeps the deadline and stops the guest from outside; there is
 	// nothing in here that could cancel a context.
-	out, err := p.Invoke(context.Background(), abi.Input(), newGuest(p.desc.Settings))
+	out, err := p.Invoke(context.Background(), abi.Input(), p.host(imports{}))
 	return answer(out, err)
 }
 

@@ -40,11 +40,7 @@ func Errorf(code Code, format string, args ...any) error {
 // faultOf turns a handler's error into the fault of its reply: the outermost
 // code in the chain with the whole text, or failed.
 func faultOf(err error) *Fault {
-	f := &Fault{Code: codeOf(err), Message: strings.ToValidUTF8(err.Error(), "\uFFFD")}
-	if len(f.Message) > wire.MaxFaultMessage {
-		f.Message = cut(f.Message, wire.MaxFaultMessage)
-	}
-	return f
+	return &Fault{Code: codeOf(err), Message: cut(strings.ToValidUTF8(err.Error(), "\uFFFD"), wire.MaxFaultMessage)}
 }
 
 func codeOf(err error) Code {
@@ -70,5 +66,8 @@ func codeOf(err error) Code {
 // cut shortens s to at most n bytes at a character's border.
 func cut(s string, n int) string {
 	const mark = "…"
+	if len(s) <= n {
+		return s
+	}
 	return strings.ToValidUTF8(s[:n-len(mark)], "") + mark
 }

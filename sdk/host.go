@@ -1,37 +1,36 @@
 package sdk
 
 import (
-	"context"
-	"io/fs"
-	"iter"
+	"encoding/json"
+	"fmt"
+	"strconv"
 	"time"
+
+	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
 // Host is what a handler can do beyond computing. It is valid during the call
-// it was given to and for one goroutine.
-type Host interface {
-	// Log writes one line to the operator's log; attrs are key, value, key,
-	// value. It never fails: the host drops what is too much. Never log a
-	// secret or a whole document.
-	Log(level Level, msg string, attrs ...any)
-	// Progress tells people who watch how far the call is; total is 0 when not
-	// known. It never fails.
-	Progress(msg string, done, total int64)
-	// Do performs one HTTP exchange. Needs net.fetch. Every status is a
-	// response, not an error. ctx bounds the time, and so does the call.
-	Do(ctx context.Context, req *Request) (*Response, error)
-	// Files is the workspace. Reading needs fs.read, writing fs.write.
-	Files() Files
-	// KV is the plugin's own store for the principal it runs for. Needs kv.
-	KV() KV
-	// Now is the host's clock, in UTC to the millisecond. Needs nothing.
-	Now() time.Time
-	// Random fills p from the host's random source. Needs nothing. Seeds of
-	// math/rand are the same in every call; this is not.
-	Random(p []byte) error
-	// Setting is the value the operator set, or the default of the manifest,
-	// or "" for a name that the plugin did not list. Needs nothing.
-	Setting(name string) string
+// it was given to and for one goroutine. The zero Host can log and report
+// progress to nobody, and panics at anything else; sdk/plugintest makes one that
+// works in tests.
+//
+// It is a struct and not an interface so that the linker sees every use: a
+// plugin imports the host functions behind the methods that it calls and no
+// others.
+type Host struct {
+	to       border
+	settings []Setting // for their defaults
+}
+
+// host binds a program's settings to a border.
+func (p *Program) host(to border) Host { return Host{to: to, settings: p.desc.Settings} }
+
+// border is the way out, or a panic that says what is wrong.
+func (h Host) border() border {
+	if h.to == nil {
+		panic("sdk: this Host belongs to no call: use the one a handler is given, or sdk/plugintest in a test")
+	}
+	return h.to
 }
 
 // Level is how much a log line matters.
@@ -45,59 +44,104 @@ const (
 	LevelError Level = "error"
 )
 
-// Files is a workspace. Names follow [fs.ValidPath]: slash-separated, relative,
-// "." for the top. Errors are [*fs.PathError] and satisfy errors.Is with
-// [fs.ErrNotExist], [fs.ErrExist], [fs.ErrPermission] and the codes of this
-// package. It is an [fs.FS], so fs.WalkDir, fs.Glob and template.ParseFS work.
-type Files interface {
-	fs.StatFS     // Open and Stat
-	fs.ReadFileFS // whole file
-	fs.ReadDirFS  // sorted by name
-
-	// ReadRange reads up to len(p) bytes from offset. n < len(p) means the end
-	// of the file was reached; it is not an error, and n is 0 beyond the end.
-	ReadRange(name string, p []byte, offset int64) (n int, err error)
-	// WriteFile writes a file whole or not at all, at most 16 MiB.
-	WriteFile(name string, data []byte, mode WriteMode) error
-	// MkdirAll makes a directory and those above it; it may be there already.
-	MkdirAll(name string) error
-	// Remove removes a file or an empty directory.
-	Remove(name string) error
-	// Rename moves a file or directory; a file at the new name is replaced.
-	Rename(from, to string) error
+// Log writes one line to the operator's log; attrs are key, value, key, value.
+// Text that is too long is cut, and the host drops lines beyond the plugin's
+// limit: a log that fails must not change what a tool does. Never log a secret
+// or a whole document. Needs no capability.
+func (h Host) Log(level Level, msg string, attrs ...any) {
+	if h.to == nil {
+		return
+	}
+	r := wire.LogRecord{Level: string(level), Message: cut(msg, maxLogText)}
+	for i := 0; i < len(attrs) && len(r.Attrs) < wire.MaxLogAttrs; i += 2 {
+		a := wire.Attr{Key: cut(text(attrs[i]), maxLogKey)}
+		if i+1 < len(attrs) {
+			a.Value = cut(text(attrs[i+1]), maxLogValue)
+		}
+		r.Attrs = append(r.Attrs, a)
+	}
+	arg, err := json.Marshal(r)
+	if err == nil && len(arg) > wire.MaxLogBytes {
+		r.Attrs = nil
+		arg, err = json.Marshal(r)
+	}
+	if err == nil {
+		h.to.log(arg)
+	}
 }
 
-// WriteMode says what happens to what is there.
-type WriteMode string
-
-// Write modes.
+// Bounds of one record's parts, in bytes. A record with all of them full fits
+// wire.MaxLogBytes; one whose text is mostly escapes loses its attributes.
 const (
-	Replace WriteMode = "replace" // new, or instead of what was there
-	Create  WriteMode = "create"  // fs.ErrExist when the name is taken
-	Append  WriteMode = "append"  // at the end; made when missing
+	maxLogText  = 2048
+	maxLogKey   = 32
+	maxLogValue = 256
 )
 
-// KV is a small store of bytes by key. Keys are UTF-8 and at most 512 bytes,
-// values at most 1 MiB. The version of a key grows with every write and is 0 for
-// a key that is not there.
-type KV interface {
-	// Get reads a key; errors.Is(err, [NotFound]) when it is not there.
-	Get(key string) (value []byte, version int64, err error)
-	// Set writes a key whatever is there and returns the version written.
-	Set(key string, value []byte) (version int64, err error)
-	// CompareAndSet writes a key only when it has the version expected, 0
-	// meaning that it is not there; otherwise errors.Is(err, [Conflict]).
-	CompareAndSet(key string, value []byte, expected int64) (version int64, err error)
-	// Delete removes a key; it may be gone already.
-	Delete(key string) error
-	// List walks the keys with a prefix in byte order, fetching pages as it
-	// goes. It stops after the first error.
-	List(prefix string) iter.Seq2[KVEntry, error]
+// text shows one log value. The common kinds do not go through fmt.
+func text(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case error:
+		return v.Error()
+	case int:
+		return strconv.Itoa(v)
+	case bool:
+		return strconv.FormatBool(v)
+	}
+	return fmt.Sprint(v)
 }
 
-// KVEntry is one key of a list.
-type KVEntry struct {
-	Key     string
-	Version int64
-	Size    int64 // bytes of the value
+// Progress tells people who watch how far the call is; total is 0 when not
+// known. It never fails. Needs no capability.
+func (h Host) Progress(msg string, done, total int64) {
+	if h.to == nil {
+		return
+	}
+	p := wire.Progress{Message: cut(msg, maxLogText/4), Done: done, Total: total}
+	if arg, err := json.Marshal(p); err == nil {
+		h.to.emit(arg)
+	}
+}
+
+// Now is the host's clock, in UTC to the millisecond. Needs no capability.
+func (h Host) Now() time.Time {
+	var now wire.Now
+	if err := wire.Decode(h.border().now(), wire.MaxHeaderBytes, &now); err != nil {
+		panic("sdk: the host's clock does not answer: " + err.Error())
+	}
+	return time.UnixMilli(now.UnixMS).UTC()
+}
+
+// Random fills p from the host's random source. The seeds of math/rand are the
+// same in every call; this is not. Needs no capability.
+func (h Host) Random(p []byte) error {
+	for len(p) > 0 {
+		n := min(len(p), wire.MaxRandom)
+		arg, err := json.Marshal(wire.RandomRequest{N: n})
+		if err != nil {
+			return err
+		}
+		got := h.border().random(arg)
+		if len(got) != n {
+			return Errorf(Unavailable, "asked the host for %d random bytes, got %d", n, len(got))
+		}
+		p = p[copy(p, got):]
+	}
+	return nil
+}
+
+// Setting is the value that the operator set, or the default of the plugin's
+// own list, or "" for a name that is not in the list. Needs no capability.
+func (h Host) Setting(name string) string {
+	if v, ok := h.border().config(name); ok {
+		return v
+	}
+	for _, s := range h.settings {
+		if s.Name == name {
+			return s.Default
+		}
+	}
+	return ""
 }

@@ -2,7 +2,6 @@ package sdk
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -158,5 +157,5 @@ func oneOf(word string, of []string) error {
 			return nil
 		}
 	}
-	return errors.New(fmt.Sprintf("%q is not one of %s", word, strings.Join(of, ", ")))
+	return fmt.Errorf("%q is not one of %s", word, strings.Join(of, ", "))
 }

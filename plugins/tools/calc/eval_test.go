@@ -176,7 +176,7 @@ func TestEvalChecksWithoutTheSchema(t *testing.T) {
 		{Expression: "1", Precision: 101},
 		{Expression: "1", Precision: -1},
 	} {
-		if _, err := Eval(t.Context(), in, nil); !errors.Is(err, sdk.TooLarge) && !errors.Is(err, sdk.Invalid) {
+		if _, err := Eval(t.Context(), in, sdk.Host{}); !errors.Is(err, sdk.TooLarge) && !errors.Is(err, sdk.Invalid) {
 			t.Errorf("%.20q with precision %d gave %v", in.Expression, in.Precision, err)
 		}
 	}
@@ -202,7 +202,7 @@ func TestEveryListedNameIsKnown(t *testing.T) {
 func TestEvalAgreesWithRationals(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text, want := drawExpression(t, 4)
-		out, err := Eval(t.Context(), EvalIn{Expression: text}, nil)
+		out, err := Eval(t.Context(), EvalIn{Expression: text}, sdk.Host{})
 		if err != nil {
 			if errors.Is(err, sdk.TooLarge) || strings.Contains(err.Error(), "division by zero") && want == nil {
 				return
@@ -280,15 +280,15 @@ func FuzzEval(f *testing.F) {
 		if again.String() != printed {
 			t.Fatalf("%q prints as %q, and that as %q", text, printed, again)
 		}
-		first, errFirst := Eval(t.Context(), EvalIn{Expression: text}, nil)
-		second, errSecond := Eval(t.Context(), EvalIn{Expression: printed}, nil)
+		first, errFirst := Eval(t.Context(), EvalIn{Expression: text}, sdk.Host{})
+		second, errSecond := Eval(t.Context(), EvalIn{Expression: printed}, sdk.Host{})
 		if first != second || (errFirst == nil) != (errSecond == nil) {
 			t.Fatalf("%q is %v, %v; printed as %q it is %v, %v", text, first, errFirst, printed, second, errSecond)
 		}
 		if errFirst != nil {
 			return
 		}
-		back, err := Eval(t.Context(), EvalIn{Expression: first.Result}, nil)
+		back, err := Eval(t.Context(), EvalIn{Expression: first.Result}, sdk.Host{})
 		if err != nil || decimal(t, back.Result).Cmp(decimal(t, first.Result)) != 0 {
 			t.Fatalf("the result %q of %q reads back as %v, %v", first.Result, text, back, err)
 		}

@@ -3,9 +3,9 @@
 //
 // It moves bytes and knows no message. A block is host memory named by an
 // offset; portcullis_load and portcullis_store copy a whole block in one
-// crossing, so nothing here loops over bytes. Each host function is a method of
-// [Host] of its own: Go's linker drops a method that nothing calls together
-// with its import, and a plugin therefore imports exactly what it uses.
+// crossing, so nothing here loops over bytes. Each host function is a Go function
+// of its own: Go's linker drops one that nothing calls together with its import,
+// and a plugin therefore imports exactly what it uses.
 //
 // Outside wasip1 the same names exist and panic: a plugin's package builds,
 // vets and tests like any other, and only a call across the border fails.

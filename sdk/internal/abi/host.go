@@ -1,61 +1,58 @@
 package abi
 
-// Host is the host functions. It has no state; the zero value is ready.
-//
-// Each method takes an argument block's content and returns the content of the
-// reply block, nil when the reply offset was 0.
-type Host struct{}
+// Each function below takes an argument block's content and returns the content
+// of the reply block, nil when the reply offset was 0.
 
 // Log writes one record to the operator's log.
-func (Host) Log(arg []byte) []byte { return exchange(hostLog, arg) }
+func Log(arg []byte) []byte { return exchange(hostLog, arg) }
 
 // Emit reports progress.
-func (Host) Emit(arg []byte) []byte { return exchange(hostEmit, arg) }
+func Emit(arg []byte) []byte { return exchange(hostEmit, arg) }
 
 // Now reads the host's clock.
-func (Host) Now() []byte { return exchange(hostNow, nil) }
+func Now() []byte { return exchange(hostNow, nil) }
 
 // Random reads the host's random source.
-func (Host) Random(arg []byte) []byte { return exchange(hostRandom, arg) }
+func Random(arg []byte) []byte { return exchange(hostRandom, arg) }
 
 // HTTP performs one exchange.
-func (Host) HTTP(arg []byte) []byte { return exchange(hostHTTP, arg) }
+func HTTP(arg []byte) []byte { return exchange(hostHTTP, arg) }
 
 // FSStat describes one path.
-func (Host) FSStat(arg []byte) []byte { return exchange(hostFSStat, arg) }
+func FSStat(arg []byte) []byte { return exchange(hostFSStat, arg) }
 
 // FSRead reads a range of a file.
-func (Host) FSRead(arg []byte) []byte { return exchange(hostFSRead, arg) }
+func FSRead(arg []byte) []byte { return exchange(hostFSRead, arg) }
 
 // FSList reads a page of a directory.
-func (Host) FSList(arg []byte) []byte { return exchange(hostFSList, arg) }
+func FSList(arg []byte) []byte { return exchange(hostFSList, arg) }
 
 // FSWrite writes a file.
-func (Host) FSWrite(arg []byte) []byte { return exchange(hostFSWrite, arg) }
+func FSWrite(arg []byte) []byte { return exchange(hostFSWrite, arg) }
 
 // FSMkdir makes a directory.
-func (Host) FSMkdir(arg []byte) []byte { return exchange(hostFSMkdir, arg) }
+func FSMkdir(arg []byte) []byte { return exchange(hostFSMkdir, arg) }
 
 // FSRemove removes a file or an empty directory.
-func (Host) FSRemove(arg []byte) []byte { return exchange(hostFSRemove, arg) }
+func FSRemove(arg []byte) []byte { return exchange(hostFSRemove, arg) }
 
 // FSRename moves a file or directory.
-func (Host) FSRename(arg []byte) []byte { return exchange(hostFSRename, arg) }
+func FSRename(arg []byte) []byte { return exchange(hostFSRename, arg) }
 
 // KVGet reads one key.
-func (Host) KVGet(arg []byte) []byte { return exchange(hostKVGet, arg) }
+func KVGet(arg []byte) []byte { return exchange(hostKVGet, arg) }
 
 // KVSet writes one key.
-func (Host) KVSet(arg []byte) []byte { return exchange(hostKVSet, arg) }
+func KVSet(arg []byte) []byte { return exchange(hostKVSet, arg) }
 
 // KVDelete removes one key.
-func (Host) KVDelete(arg []byte) []byte { return exchange(hostKVDelete, arg) }
+func KVDelete(arg []byte) []byte { return exchange(hostKVDelete, arg) }
 
 // KVList reads a page of keys.
-func (Host) KVList(arg []byte) []byte { return exchange(hostKVList, arg) }
+func KVList(arg []byte) []byte { return exchange(hostKVList, arg) }
 
 // Config reads one non-secret setting; ok is false when it has no value.
-func (Host) Config(name string) (value string, ok bool) {
+func Config(name string) (value string, ok bool) {
 	key := block([]byte(name))
 	off := configGet(key)
 	free(key)

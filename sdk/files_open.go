@@ -10,10 +10,20 @@ import (
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
+// ReadOnly is the reading half of the workspace.
+func (f Files) ReadOnly() fs.FS { return readOnly{f} }
+
+type readOnly struct{ files Files }
+
+func (r readOnly) Open(name string) (fs.File, error)          { return r.files.Open(name) }
+func (r readOnly) Stat(name string) (fs.FileInfo, error)      { return r.files.Stat(name) }
+func (r readOnly) ReadFile(name string) ([]byte, error)       { return r.files.ReadFile(name) }
+func (r readOnly) ReadDir(name string) ([]fs.DirEntry, error) { return r.files.ReadDir(name) }
+
 // Open gives an [fs.File]: a directory for listing, or a file that is read in
 // ranges as its reader goes.
-func (w workspace) Open(name string) (fs.File, error) {
-	info, err := w.Stat(name)
+func (f Files) Open(name string) (fs.File, error) {
+	info, err := f.Stat(name)
 	if err != nil {
 		var pe *fs.PathError
 		if errors.As(err, &pe) {
@@ -22,15 +32,15 @@ func (w workspace) Open(name string) (fs.File, error) {
 		return nil, err
 	}
 	if info.IsDir() {
-		return &openDir{w: w, name: name, info: info}, nil
+		return &openDir{f: f, name: name, info: info}, nil
 	}
-	return &openFile{w: w, name: name, info: info}, nil
+	return &openFile{files: f, name: name, info: info}, nil
 }
 
 // openFile reads ahead by up to one window, so that small reads do not each
 // cross the border.
 type openFile struct {
-	w      workspace
+	files  Files
 	name   string
 	info   fs.FileInfo
 	offset int64
@@ -62,7 +72,7 @@ func (f *openFile) Read(p []byte) (int, error) {
 		if f.end {
 			return 0, io.EOF
 		}
-		chunk, r, err := f.w.read(f.name, f.offset, max(window, min(int64(len(p)), wire.MaxReadBytes)))
+		chunk, r, err := f.files.read(f.name, f.offset, max(window, min(int64(len(p)), wire.MaxReadBytes)))
 		if err != nil {
 			return 0, err
 		}
@@ -78,7 +88,7 @@ func (f *openFile) Read(p []byte) (int, error) {
 
 // openDir lists on the first ReadDir and hands out from there.
 type openDir struct {
-	w      workspace
+	f      Files
 	name   string
 	info   fs.FileInfo
 	listed bool
@@ -94,7 +104,7 @@ func (d *openDir) Read([]byte) (int, error) {
 
 func (d *openDir) ReadDir(n int) ([]fs.DirEntry, error) {
 	if !d.listed {
-		all, err := d.w.ReadDir(d.name)
+		all, err := d.f.ReadDir(d.name)
 		if err != nil {
 			return nil, err
 		}
