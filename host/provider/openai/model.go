@@ -1,0 +1,97 @@
+package openai
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	sdk "github.com/sashabaranov/go-openai"
+
+	"github.com/b3abf3ee/portcullis/host/provider"
+	"github.com/b3abf3ee/portcullis/host/provider/internal/exchange"
+)
+
+// DefaultBaseURL is used when the configuration names none.
+const DefaultBaseURL = "https://api.openai.com/v1"
+
+// Model is a [provider.Model] over Chat Completions.
+type Model struct {
+	cfg    provider.Config
+	caps   provider.Caps
+	limits provider.Limits
+	http   *http.Client
+	now    func() time.Time
+}
+
+// New returns a model. It opens no connection. The error is a [*provider.ConfigError].
+func New(cfg provider.Config, deps provider.Deps) (*Model, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Kind != provider.OpenAI {
+		return nil, &provider.ConfigError{Field: "kind", Sentence: "must be openai here"}
+	}
+	if deps.HTTPClient == nil {
+		return nil, &provider.ConfigError{Field: "kind", Sentence: "openai needs an HTTP client from the host"}
+	}
+	if cfg.BaseURL == "" {
+		cfg.BaseURL = DefaultBaseURL
+	}
+	if cfg.IdleTimeout == 0 {
+		cfg.IdleTimeout = provider.DefaultIdleTimeout
+	}
+	if deps.Clock == nil {
+		deps.Clock = provider.SystemClock{}
+	}
+	return &Model{
+		cfg:    cfg,
+		caps:   cfg.Caps.WithDefaults(),
+		limits: provider.LimitsFor(cfg.Model, cfg.ContextWindow, cfg.MaxOutputTokens),
+		http:   exchange.Client(deps.HTTPClient),
+		now:    deps.Clock.Now,
+	}, nil
+}
+
+// Limits returns the limits of the configured model.
+func (m *Model) Limits() provider.Limits { return m.limits }
+
+// Name returns openai/ and the model id.
+func (m *Model) Name() string { return string(provider.OpenAI) + "/" + m.cfg.Model }
+
+// Generate sends one request; see [provider.Model].
+func (m *Model) Generate(ctx context.Context, req provider.Request, events func(provider.Event)) (provider.Response, error) {
+	if err := req.Validate(); err != nil {
+		return provider.Response{}, err
+	}
+	req = req.Clone()
+	if req.Model == "" {
+		req.Model = m.cfg.Model
+	}
+	if req.MaxOutputTokens == 0 {
+		req.MaxOutputTokens = m.limits.MaxOutput
+	}
+	key, err := exchange.Key(ctx, provider.OpenAI, m.cfg.APIKey)
+	if err != nil {
+		return provider.Response{}, err
+	}
+	call := exchange.New(m.http, exchange.Options{
+		Adapter: provider.OpenAI, Caps: m.caps, Idle: m.cfg.IdleTimeout, Secret: key, Now: m.now,
+	})
+	config := sdk.DefaultConfig(key)
+	config.BaseURL = m.cfg.BaseURL
+	config.HTTPClient = call
+	// The library counts every line that is not data, keep-alive comments and the
+	// blank lines between events included; our own caps bound the stream.
+	config.EmptyMessagesLimit = uint(m.caps.WireBytes)
+	stream, err := sdk.NewClientWithConfig(config).CreateChatCompletionStream(ctx, m.chat(req))
+	if err != nil {
+		return provider.Response{}, explain(ctx, call, err)
+	}
+	defer stream.Close()
+	reader := reader{out: provider.NewAssembler(req, m.caps, events), call: call, slot: -1}
+	resp, err := reader.drain(stream)
+	if err != nil {
+		return provider.Response{}, explain(ctx, call, err)
+	}
+	return resp, nil
+}
