@@ -1,0 +1,75 @@
+# The recipes of this repository. `just check` is all that CI does, in its order.
+
+set shell := ["bash", "-euo", "pipefail", "-c"]
+
+gofumpt := "mvdan.cc/gofumpt@v0.12.0"
+staticcheck := "honnef.co/go/tools/cmd/staticcheck@v0.8.2"
+guest_trees := "./sdk ./sdk/wire ./sdk/manifest ./sdk/httpx ./sdk/internal/... ./plugins/..."
+fuzz_time := env("FUZZ_TIME", "3s")
+
+# list the recipes
+default:
+    @just --list
+
+# everything that must hold before a change lands
+check: test vet fmt wasip1 race conform fuzz clean-tree
+
+# the unit, script and contract tests, as the README says
+test:
+    go test ./...
+
+# vet and staticcheck
+vet:
+    go vet ./...
+    GOOS=wasip1 GOARCH=wasm go vet {{ guest_trees }}
+    go run {{ staticcheck }} ./...
+
+# refuse files that gofumpt would change
+fmt:
+    @bad=$(go run {{ gofumpt }} -l $(git ls-files '*.go' | grep -v '/testdata/' | xargs -n1 dirname | sort -u)); \
+      if [ -n "$bad" ]; then echo "not gofumpt-ed (run: just fix):"; echo "$bad"; exit 1; fi
+
+# format in place
+fix:
+    go run {{ gofumpt }} -w $(git ls-files '*.go' | grep -v '/testdata/' | xargs -n1 dirname | sort -u)
+
+# what guests see must build for guests
+wasip1:
+    GOOS=wasip1 GOARCH=wasm go build -o /dev/null {{ guest_trees }}
+
+# the race detector over every package that touches goroutines; guests are compiled without it first
+race:
+    CGO_ENABLED=1 go test -race $(just goroutine-packages)
+
+# packages whose code starts goroutines, takes locks or uses atomics
+goroutine-packages:
+    @grep -lE '^\s*go (func|[a-z])|sync\.|atomic\.|errgroup\.' $(git ls-files '*.go' | grep -vE '^(plugins|sdk/internal)/|/testdata/') \
+      | xargs -n1 dirname | sort -u | sed 's|^|./|'
+
+# the conformance suite over the bundled plugins: native, our engine and the Extism engine agree
+conform:
+    go test -count=1 -run 'Differential|Conform' ./conformance/...
+
+# a short pass of each fuzz target
+fuzz:
+    @for f in $(git grep -l '^func Fuzz' -- '*_test.go'); do \
+      for t in $(grep -oE '^func Fuzz[A-Za-z0-9_]+' "$f" | cut -c6-); do \
+        echo "fuzz $(dirname "$f") $t"; \
+        go test -run '^$' -fuzz "^$t\$" -fuzztime {{ fuzz_time }} "./$(dirname "$f")" | tail -n 2; \
+      done; done
+
+# generated files and module files are as committed
+clean-tree:
+    go generate ./...
+    go mod verify
+    go mod tidy -diff
+    git diff --exit-code
+
+# the benchmarks
+bench:
+    go test -run '^$' -bench . -benchmem ./...
+
+# a self-contained binary with the bundled plugins inside
+release:
+    go run ./cli/portcullis plugin build --all
+    go build -tags bundled -trimpath -ldflags '-s -w' -o .build/portcullis ./cli/portcullis
