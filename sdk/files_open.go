@@ -10,16 +10,6 @@ import (
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
-// ReadOnly is the reading half of the workspace.
-func (f Files) ReadOnly() fs.FS { return readOnly{f} }
-
-type readOnly struct{ files Files }
-
-func (r readOnly) Open(name string) (fs.File, error)          { return r.files.Open(name) }
-func (r readOnly) Stat(name string) (fs.FileInfo, error)      { return r.files.Stat(name) }
-func (r readOnly) ReadFile(name string) ([]byte, error)       { return r.files.ReadFile(name) }
-func (r readOnly) ReadDir(name string) ([]fs.DirEntry, error) { return r.files.ReadDir(name) }
-
 // Open gives an [fs.File]: a directory for listing, or a file that is read in
 // ranges as its reader goes.
 func (f Files) Open(name string) (fs.File, error) {
