@@ -62,11 +62,15 @@ func (p *Plugin) admit(ctx context.Context, export string, input []byte, opt Cal
 	ctx, abort := context.WithCancelCause(ctx)
 	defer abort(nil)
 
+	if ctx.Err() != nil {
+		leave()
+		return Outcome{Status: ended(ctx), Reason: "not_started"}
+	}
 	select {
 	case p.engine.slots <- struct{}{}:
 	case <-ctx.Done():
 		leave()
-		return Outcome{Status: ended(ctx), Reason: "queued"}
+		return Outcome{Status: ended(ctx), Reason: "not_started"}
 	case <-p.engine.closing:
 		leave()
 		return refused("closed")
