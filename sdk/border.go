@@ -4,10 +4,9 @@ import "github.com/b3abf3ee/portcullis/sdk/internal/abi"
 
 // border is the host as a guest sees it: an argument block's content out, a
 // reply block's content back. It is an interface so that a test can answer in
-// place of a host, and its methods are unexported for the linker's sake: a
-// method that no reachable code calls is dropped together with its import, but
-// an exported one is kept as soon as the plugin uses anything that looks methods
-// up by name, as text/template does.
+// place of a host. Go's linker drops a method of it that no reachable code
+// calls, and the import behind it; that is what keeps a plugin's imports to what
+// it uses.
 type border interface {
 	system
 	web

@@ -11,10 +11,7 @@ import (
 // Names follow [fs.ValidPath]: slash-separated, relative, "." for the top.
 // Errors are [*fs.PathError] and satisfy errors.Is with [fs.ErrNotExist],
 // [fs.ErrExist], [fs.ErrPermission] and the codes of this package. Files is an
-// [fs.FS], so fs.WalkDir and fs.Glob work on it. Pass [Files.ReadOnly] to them
-// in a plugin that also uses text/template or another package that looks methods
-// up by name: those make the linker keep every method of a value that becomes an
-// interface, WriteFile and its import included.
+// [fs.FS], so fs.WalkDir and fs.Glob work on it.
 type Files struct{ to fileSystem }
 
 // Files is the workspace of the call.

@@ -16,7 +16,9 @@ import (
 //
 // It is a struct and not an interface so that the linker sees every use: a
 // plugin imports the host functions behind the methods that it calls and no
-// others.
+// others. The exception is a plugin with a package that looks methods up by name,
+// as text/template does: the linker then keeps every exported method, and the
+// plugin's manifest is refused for what it did not ask.
 type Host struct {
 	to       border
 	settings []Setting // for their defaults

@@ -154,12 +154,24 @@ func (b *build) describe(ctx context.Context, wasm []byte) (Result, error) {
 	w := manifest.Wasm{File: d.ID + ".wasm", SHA256: r.SHA256, Size: r.Size}
 	r.Manifest = manifest.New(d, w, symbols.Exports, symbols.Imports)
 	if err := r.Manifest.Validate(); err != nil {
-		return r, fmt.Errorf("guestbuild: %s: %w", b.dir, err)
+		return r, fmt.Errorf("guestbuild: %s: %w%s", b.dir, err, hint(r.Manifest))
 	}
 	r.Warnings = warnings(r.Manifest)
 	r.WasmPath = filepath.Join(b.o.OutDir, w.File)
 	r.ManifestPath = filepath.Join(b.o.OutDir, manifest.FileName)
 	return r, nil
+}
+
+// hint explains imports that an author never wrote: when every one is there, it
+// was the linker.
+func hint(m *manifest.Manifest) string {
+	for _, name := range []string{"fs.read", "fs.write", "kv", "net.fetch"} {
+		if !m.Uses(name) {
+			return ""
+		}
+	}
+	return "\n  hint: the binary imports every host function. If the plugin does not call them, it uses a package that" +
+		" looks methods up by name (text/template, html/template), which makes Go's linker keep them all: do without it"
 }
 
 func digest(b []byte) string {
