@@ -141,7 +141,9 @@ func vendored(s Spec, out map[string][]byte) error {
 		}
 		data, err := fs.ReadFile(sdk, name)
 		out[path.Join("vendor", portcullis.Module, name)] = data
-		packages[path.Join(portcullis.Module, path.Dir(name))] = true
+		if strings.HasSuffix(name, ".go") {
+			packages[path.Join(portcullis.Module, path.Dir(name))] = true
+		}
 		return err
 	})
 	if err != nil {
