@@ -18,5 +18,5 @@ type Bindings interface {
 
 // Audit appends one audit record in a transaction of its own.
 type Audit interface {
-	Append(ctx context.Context, r event.Record) error
+	Record(ctx context.Context, r event.Record) error
 }

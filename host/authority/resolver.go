@@ -43,7 +43,7 @@ func (r *Resolver) Operator(ctx context.Context, reason string) (principal.Scope
 		ID: r.ids.Event(), At: r.clock(), Kind: event.OperatorIssued, Principal: facts.PrincipalID,
 		Fields: []event.Field{event.F("reason", facts.Reason)},
 	}
-	if err := r.audit.Append(ctx, rec); err != nil {
+	if err := r.audit.Record(ctx, rec); err != nil {
 		return principal.Scope{}, fmt.Errorf("authority: record operator scope: %w", err)
 	}
 	return scope, nil
