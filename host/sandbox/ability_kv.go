@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"unicode/utf8"
 
 	"github.com/b3abf3ee/portcullis/sdk/wire"
@@ -60,7 +61,10 @@ func (s *Session) valueSet(ctx context.Context, req wire.KVSetRequest, body []by
 		return nil, nil, faultf(wire.CodeTooLarge, "a value has at most %d bytes", wire.MaxKVValue)
 	}
 	version, ok, err := s.opt.KV.Set(ctx, s.opt.Scope, req.Key, body, req.IfVersion)
+	var full *KVLimitError
 	switch {
+	case errors.As(err, &full):
+		return nil, nil, faultf(wire.CodeTooLarge, "this plugin keeps at most %d %s", full.Limit, full.What)
 	case err != nil:
 		return nil, nil, storeFault(ctx)
 	case !ok:

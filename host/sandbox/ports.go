@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
@@ -16,7 +17,8 @@ type KV interface {
 	Get(ctx context.Context, scope KVScope, key string) (value []byte, version int64, err error)
 	// Set writes the value. With ifVersion the write happens only when the key
 	// has that version (0: is not there); otherwise ok is false and nothing is
-	// written. version is the one written: 1 for a new key, else one more.
+	// written. version is the one written: 1 for a new key, else one more. A
+	// write past a bound of the scope is a [*KVLimitError] and writes nothing.
 	Set(ctx context.Context, scope KVScope, key string, value []byte, ifVersion *int64) (version int64, ok bool, err error)
 	// Delete removes the key under the same condition.
 	Delete(ctx context.Context, scope KVScope, key string, ifVersion *int64) (ok bool, err error)
@@ -28,6 +30,17 @@ type KV interface {
 // KVScope says whose keys: one plugin's, on behalf of one principal. Two scopes
 // that differ in either share nothing.
 type KVScope struct{ Plugin, Principal string }
+
+// KVLimitError reports a write that would pass a bound of its scope:
+// [wire.MaxKVValue], [wire.MaxKVKeys] or [wire.MaxKVTotal]. The guest is told
+// "too_large", because it can do something about it.
+type KVLimitError struct {
+	What  string // "bytes in a value", "keys" or "bytes in all values"
+	Limit int
+}
+
+// Error names the bound.
+func (e *KVLimitError) Error() string { return fmt.Sprintf("kv: at most %d %s", e.Limit, e.What) }
 
 // HTTPDoer makes one HTTP exchange under the URL policy. It refuses by a fault
 // in the reply; an error means that it could not do its job. It returns soon

@@ -21,7 +21,9 @@ const (
 	MaxReadBytes   = 4 << 20 // one fs_read
 	MaxListEntries = 1000    // one page of fs_list or kv_list, count
 	MaxKVKey       = 512
-	MaxKVValue     = 1 << 20
+	MaxKVValue     = 64 << 10
+	MaxKVKeys      = 1000    // keys of one plugin and principal, count
+	MaxKVTotal     = 4 << 20 // values of one plugin and principal together
 	MaxURL         = 8 << 10
 	MaxSetting     = 4 << 10 // value of one setting
 	MaxHeaderCount = 100     // HTTP header lines in one request or reply
