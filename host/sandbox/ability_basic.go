@@ -90,11 +90,11 @@ func (s *Session) serveRandom(_ context.Context, in []byte) ([]byte, error) {
 		return nil, nil
 	}
 	if s.stats.RandomBytes += int64(req.N); s.stats.RandomBytes > maxRandomTotal {
-		return nil, &trapError{LimitPassed, "random_bytes"}
+		return nil, &trapError{status: LimitPassed, reason: "random_bytes"}
 	}
 	out := make([]byte, req.N)
 	if _, err := io.ReadFull(s.rand, out); err != nil {
-		return nil, &trapError{HostFailure, "random_source"}
+		return nil, &trapError{status: HostFailure, reason: "random_source"}
 	}
 	return out, nil
 }

@@ -138,12 +138,12 @@ func fileFault(err error, p string) *wire.Fault {
 		return faultf(wire.CodeNotFound, "%q is not a directory (links are not followed)", p)
 	case errors.Is(err, errNotFile):
 		return faultf(wire.CodeInvalid, "%q is not a regular file (links are not followed)", p)
-	case errors.Is(err, fs.ErrExist):
-		return faultf(wire.CodeExists, "%q is there already", p)
 	case errors.Is(err, fs.ErrPermission):
 		return faultf(wire.CodeDenied, "the host may not touch %q", p)
-	case errors.Is(err, syscall.ENOTEMPTY):
+	case errors.Is(err, syscall.ENOTEMPTY): // before ErrExist, which it also is
 		return faultf(wire.CodeConflict, "%q is not empty", p)
+	case errors.Is(err, fs.ErrExist):
+		return faultf(wire.CodeExists, "%q is there already", p)
 	case errors.Is(err, syscall.ENOSPC):
 		return faultf(wire.CodeIO, "the disk is full")
 	}

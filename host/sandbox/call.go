@@ -140,7 +140,7 @@ func (p *Plugin) enter(ctx context.Context, code *compiled, export string, input
 		return 0, err
 	}
 	if !st.giveInput(input) {
-		return 0, &trapError{OutOfMemory, "input_does_not_fit"}
+		return 0, &trapError{status: OutOfMemory, reason: "input_does_not_fit"}
 	}
 	st.entered = true
 	res, err := mod.ExportedFunction(export).Call(ctx)

@@ -105,11 +105,11 @@ func (st *callState) guest(mod api.Module, ptr, n uint32) []byte {
 // returns. A range outside one block stops the guest.
 func (st *callState) setOutput(off, n uint64) {
 	if n > uint64(st.outputLimit) {
-		st.stop(&trapError{OutputTooLarge, "output_limit"})
+		st.stop(&trapError{status: OutputTooLarge, reason: "output_limit"})
 	}
 	b, ok := st.arena.edit(off, n) // edit, so that it is never the caller's input
 	if !ok {
-		st.stop(&trapError{BadOutputRange, "output_range"})
+		st.stop(&trapError{status: BadOutputRange, reason: "output_range"})
 	}
 	st.output, st.outputSet = b, true
 }
@@ -141,7 +141,7 @@ func (st *callState) setting(off uint64) uint64 {
 func (st *callState) put(data []byte) uint64 {
 	off, ok := st.arena.put(data, false)
 	if !ok {
-		st.stop(&trapError{OutOfMemory, "reply_does_not_fit"})
+		st.stop(&trapError{status: OutOfMemory, reason: "reply_does_not_fit"})
 	}
 	return off
 }
@@ -166,7 +166,7 @@ func (st *callState) ability(ctx context.Context, a *ability, off uint64) uint64
 	if err != nil {
 		t, ok := err.(*trapError)
 		if !ok {
-			t = &trapError{HostFailure, "host_call"}
+			t = &trapError{status: HostFailure, reason: "host_call"}
 		}
 		st.stop(t)
 	}

@@ -2,9 +2,11 @@ package sandbox
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/sdk/wire"
@@ -62,12 +64,15 @@ func NewSession(limits Limits, opt CallOptions, clock func() time.Time, random i
 type trapError struct {
 	status Status
 	reason string
+	detail string // for the log
 }
 
 // Error is for the log.
-func (e *trapError) Error() string { return string(e.status) + ": " + e.reason }
+func (e *trapError) Error() string {
+	return strings.TrimSpace(string(e.status) + ": " + e.reason + " " + e.detail)
+}
 
-func trapped(reason string) *trapError { return &trapError{Trap, reason} }
+func trapped(reason string) *trapError { return &trapError{status: Trap, reason: reason} }
 
 // ability is one host function as a plain function over bytes, so that any
 // engine can serve it.
@@ -129,16 +134,26 @@ func (s *Session) serve(ctx context.Context, a *ability, in []byte) ([]byte, err
 		return nil, trapped("host_call_before_entry")
 	}
 	if s.stats.HostCalls++; s.stats.HostCalls > s.limits.HostCalls {
-		return nil, &trapError{LimitPassed, "host_calls"}
+		return nil, &trapError{status: LimitPassed, reason: "host_calls"}
 	}
 	if !s.opt.Abilities.Has(a.needs) {
 		return faultFrame(faultf(wire.CodeDenied, "%s is not granted to this call: it needs %s", a.name, a.needs)), nil
 	}
-	reply, err := a.serve(s, context.WithValue(ctx, insideKey{}, true), in)
+	reply, err := a.guarded(s, context.WithValue(ctx, insideKey{}, true), in)
 	if err == nil && ctx.Err() != nil {
 		err = trapped("call_is_over")
 	}
 	return reply, err
+}
+
+// guarded turns a panic of a port into the end of this call.
+func (a *ability) guarded(s *Session, ctx context.Context, in []byte) (reply []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &trapError{HostFailure, "host_panic", fmt.Sprint(r)}
+		}
+	}()
+	return a.serve(s, ctx, in)
 }
 
 // insideKey marks contexts handed to ports, so that a port which calls a plugin
