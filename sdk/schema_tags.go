@@ -80,12 +80,13 @@ func (t *tags) setJSON(value string) error {
 	return nil
 }
 
-// apply puts the keywords into s, the schema of t. On a list, minItems,
-// maxItems and desc are the list's and every other keyword is its elements'.
+// apply puts the keywords into s, the schema of typ. On a list, minItems,
+// maxItems, desc and default are the list's (which has no default) and every
+// other keyword is its elements'.
 func (t *tags) apply(s *schema, typ reflect.Type) error {
 	for _, k := range t.keywords {
 		to, of := s, typ
-		list := k.key == "desc" || k.key == "minItems" || k.key == "maxItems"
+		list := k.key == "desc" || k.key == "minItems" || k.key == "maxItems" || k.key == "default"
 		if s.Items != nil && !list {
 			to, of = s.Items, typ.Elem()
 		}
@@ -166,12 +167,12 @@ func (s *schema) enum(value string, t reflect.Type) error {
 }
 
 func (s *schema) setDefault(value string, t reflect.Type) error {
-	v, err := literal(value, t)
-	if err != nil {
+	if err := s.only("string", "integer", "number", "boolean"); err != nil {
 		return err
 	}
+	v, err := literal(value, t)
 	s.Default = v
-	return s.only("string", "integer", "number", "boolean")
+	return err
 }
 
 // literal turns a tag's text into JSON that t can hold.

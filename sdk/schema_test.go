@@ -1,0 +1,210 @@
+package sdk
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+type place struct {
+	City string `json:"city" desc:"name, as people write it" minLength:"1" maxLength:"80" pattern:"^[A-Z]{1,3}"`
+	Zip  string `json:"zip,omitempty" format:"regex"`
+}
+
+type base struct {
+	ID int64 `json:"id"`
+}
+
+type celsius float64
+
+func (c celsius) MarshalText() ([]byte, error) { return []byte("warm"), nil }
+
+func TestSchemaOfEachKind(t *testing.T) {
+	for _, c := range []struct {
+		of   any
+		want string
+	}{
+		{struct{}{}, `{"type":"object","additionalProperties":false}`},
+		{struct {
+			A bool
+			B string `json:"b"`
+			C float64
+			D int
+		}{}, `{"type":"object","properties":{"A":{"type":"boolean"},"b":{"type":"string"},"C":{"type":"number"},"D":{"type":"integer"}},"required":["A","b","C","D"],"additionalProperties":false}`},
+		{struct {
+			I8  int8   `json:"i8,omitempty"`
+			I32 int32  `json:"i32,omitempty"`
+			U16 uint16 `json:"u16,omitempty"`
+			U   uint   `json:"u,omitempty"`
+		}{}, `{"type":"object","properties":{"i8":{"type":"integer","minimum":-128,"maximum":127},"i32":{"type":"integer","minimum":-2147483648,"maximum":2147483647},"u16":{"type":"integer","minimum":0,"maximum":65535},"u":{"type":"integer","minimum":0}},"additionalProperties":false}`},
+		{struct {
+			Places []place `json:"places" desc:"where" minItems:"1" maxItems:"9"`
+		}{}, `{"type":"object","properties":{"places":{"type":"array","description":"where","minItems":1,"maxItems":9,"items":{"type":"object","properties":{"city":{"type":"string","description":"name, as people write it","minLength":1,"maxLength":80,"pattern":"^[A-Z]{1,3}"},"zip":{"type":"string","format":"regex"}},"required":["city"],"additionalProperties":false}}},"required":["places"],"additionalProperties":false}`},
+		{struct {
+			Tags [2]string `json:"tags" enum:"red|green, dark" maxLength:"12"`
+		}{}, `{"type":"object","properties":{"tags":{"type":"array","minItems":2,"maxItems":2,"items":{"type":"string","enum":["red","green, dark"],"maxLength":12}}},"required":["tags"],"additionalProperties":false}`},
+		{struct {
+			N int     `json:"n" default:"3" minimum:"1" maximum:"5" enum:"1|3|5"`
+			S string  `json:"s" default:"a,b"`
+			B bool    `json:"b" default:"true"`
+			F float64 `json:"f" default:"0.5" minimum:"-0.5"`
+		}{}, `{"type":"object","properties":{"n":{"type":"integer","enum":[1,3,5],"default":3,"minimum":1,"maximum":5},"s":{"type":"string","default":"a,b"},"b":{"type":"boolean","default":true},"f":{"type":"number","default":0.5,"minimum":-0.5}},"additionalProperties":false}`},
+		{struct {
+			P *int     `json:"p" desc:"maybe"`
+			Q *int     `json:"q,omitempty"`
+			R *place   `json:"r" desc:"somewhere"`
+			S []*int   `json:"s,omitzero"`
+			E *string  `json:"e" enum:"a|b"`
+			X *any     `json:"x"`
+			L *[]int32 `json:"l,omitempty" minItems:"1"`
+		}{}, `{"type":"object","properties":{"p":{"type":["integer","null"],"description":"maybe"},"q":{"type":"integer"},"r":{"description":"somewhere","anyOf":[{"type":"object","properties":{"city":{"type":"string","description":"name, as people write it","minLength":1,"maxLength":80,"pattern":"^[A-Z]{1,3}"},"zip":{"type":"string","format":"regex"}},"required":["city"],"additionalProperties":false},{"type":"null"}]},"s":{"type":"array","items":{"type":["integer","null"]}},"e":{"anyOf":[{"type":"string","enum":["a","b"]},{"type":"null"}]},"x":{},"l":{"type":"array","minItems":1,"items":{"type":"integer","minimum":-2147483648,"maximum":2147483647}}},"additionalProperties":false}`},
+		{map[string]map[string]int64{}, `{"type":"object","additionalProperties":{"type":"object","additionalProperties":{"type":"integer"}}}`},
+		{struct {
+			T  time.Time       `json:"t"`
+			R  json.RawMessage `json:"r"`
+			A  any             `json:"a"`
+			B  []byte          `json:"b"`
+			N  json.Number     `json:"n"`
+			C  celsius         `json:"c"`
+			No func()          `json:"-"`
+		}{}, `{"type":"object","properties":{"t":{"type":"string","format":"date-time"},"r":{},"a":{},"b":{"type":"string","contentEncoding":"base64"},"n":{"type":"number"},"c":{"type":"string"}},"required":["t","r","a","b","n","c"],"additionalProperties":false}`},
+		{struct {
+			base
+			Inner base `json:"inner"`
+		}{}, `{"type":"object","properties":{"id":{"type":"integer"},"inner":{"type":"object","properties":{"id":{"type":"integer"}},"required":["id"],"additionalProperties":false}},"required":["id","inner"],"additionalProperties":false}`},
+		{json.RawMessage{}, `{"type":"object"}`},
+	} {
+		got, err := deriveInput(reflect.TypeOf(c.of))
+		if err != nil {
+			t.Errorf("%T: %v", c.of, err)
+			continue
+		}
+		if string(got.json) != c.want {
+			t.Errorf("%T\n got %s\nwant %s", c.of, got.json, c.want)
+		}
+	}
+}
+
+type tree struct {
+	Children []tree `json:"children"`
+}
+
+type embedsItself struct{ *embedsItself }
+
+type opaque struct{ hidden int }
+
+func (opaque) MarshalJSON() ([]byte, error) { return []byte("7"), nil }
+
+// What the deriver cannot say truthfully it refuses to say.
+func TestSchemaRefusals(t *testing.T) {
+	for _, c := range []struct {
+		of   any
+		want string
+	}{
+		{"text", "is not a struct or a map with string keys"},
+		{[]int{}, "is not a struct or a map with string keys"},
+		{tree{}, "contains itself"},
+		{embedsItself{}, "only a struct can be embedded"},
+		{struct{ D time.Duration }{}, "name the unit"},
+		{struct{ C chan int }{}, "chan int has no JSON Schema"},
+		{struct{ F func() }{}, "has no JSON Schema"},
+		{struct{ E error }{}, "error has no JSON Schema"},
+		{struct{ M map[int]string }{}, "keys of a map must be strings"},
+		{struct{ O opaque }{}, "encodes itself"},
+		{struct{ O []opaque }{}, "encodes itself"},
+		{struct {
+			base
+			ID int `json:"id"`
+		}{}, "two members named id"},
+		{struct {
+			A int `json:"name"`
+			B int `json:"NAME"`
+		}{}, "two members named NAME"},
+		{struct {
+			A int `json:"a,string"`
+		}{}, "json option string is not supported"},
+		{struct {
+			A int `json:"a" mininum:"1"`
+		}{}, "tag mininum is not one of"},
+		{struct {
+			A int `json:"a" minimum:"one"`
+		}{}, "is not a number"},
+		{struct {
+			A int `json:"a" minLength:"1"`
+		}{}, "works on string, this is integer"},
+		{struct {
+			A string `json:"a" minimum:"1"`
+		}{}, "works on integer or number, this is string"},
+		{struct {
+			A string `json:"a" minItems:"1"`
+		}{}, "works on array, this is string"},
+		{struct {
+			A string `json:"a" maxLength:"-1"`
+		}{}, "is not a count"},
+		{struct {
+			A int `json:"a" pattern:"^1"`
+		}{}, "works on string"},
+		{struct {
+			A int `json:"a" enum:"1|two"`
+		}{}, "does not fit int"},
+		{struct {
+			A int8 `json:"a" default:"300"`
+		}{}, "does not fit int8"},
+		{struct {
+			A []int `json:"a" default:"1"`
+		}{}, "this is array"},
+		{struct {
+			A *int `json:"a" default:"1"`
+		}{}, "a default works on plain fields only"},
+		{struct {
+			A []struct {
+				B int `json:"b" default:"1"`
+			} `json:"a"`
+		}{}, "a default works on plain fields only"},
+	} {
+		_, err := deriveInput(reflect.TypeOf(c.of))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%T: %v\nwant %s", c.of, err, c.want)
+		}
+	}
+	if _, err := deriveOutput(reflect.TypeFor[struct {
+		A int `json:"a" default:"1"`
+	}]()); err == nil || !strings.Contains(err.Error(), "no meaning in a result") {
+		t.Errorf("a default in a result: %v", err)
+	}
+	if _, err := parseTags(`json:"a" desc`); err == nil {
+		t.Error("half a tag was read")
+	}
+}
+
+func TestDecodeSetsDefaultsWhereTheCallerIsSilent(t *testing.T) {
+	type in struct {
+		N     int `json:"n" default:"3"`
+		Inner struct {
+			Mode string `json:"mode" default:"fast"`
+			Deep struct {
+				On bool `json:"on" default:"true"`
+			} `json:"deep"`
+		} `json:"inner,omitempty"`
+	}
+	c, err := deriveInput(reflect.TypeFor[in]())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v in
+	if err := c.decode([]byte(`{"inner":{"mode":"slow"}}`), reflect.ValueOf(&v).Elem()); err != nil {
+		t.Fatal(err)
+	}
+	if v.N != 3 || v.Inner.Mode != "slow" || !v.Inner.Deep.On {
+		t.Fatalf("got %+v", v)
+	}
+	v = in{}
+	if err := c.decode([]byte(`{"n":0,"inner":{"deep":{"on":false}}}`), reflect.ValueOf(&v).Elem()); err != nil {
+		t.Fatal(err)
+	}
+	if v.N != 0 || v.Inner.Mode != "fast" || v.Inner.Deep.On {
+		t.Fatalf("what the caller gave did not win: %+v", v)
+	}
+}
