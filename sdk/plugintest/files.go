@@ -81,7 +81,11 @@ func (f files) serve(t testing.TB, now time.Time, function string, header, body 
 		reply, out := f.read(decode[wire.FSReadRequest](t, header, wire.MaxHeaderBytes))
 		return frame(t, reply, out)
 	case wire.ImportFSList:
-		return frame(t, f.list(decode[wire.FSListRequest](t, header, wire.MaxHeaderBytes)), nil)
+		reply := f.list(decode[wire.FSListRequest](t, header, wire.MaxHeaderBytes))
+		if n := fit(t, reply.Entries); n < len(reply.Entries) {
+			reply.Entries, reply.More = reply.Entries[:n], true
+		}
+		return frame(t, reply, nil)
 	case wire.ImportFSWrite:
 		return frame(t, wire.Ack{Fault: f.write(decode[wire.FSWriteRequest](t, header, wire.MaxHeaderBytes), body, now)}, nil)
 	case wire.ImportFSMkdir:

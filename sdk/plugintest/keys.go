@@ -41,7 +41,11 @@ func (k *keys) serve(t testing.TB, function string, header, body []byte) []byte 
 	case wire.ImportKVDelete:
 		return frame(t, wire.Ack{Fault: k.remove(decode[wire.KVDeleteRequest](t, header, wire.MaxHeaderBytes))}, nil)
 	case wire.ImportKVList:
-		return frame(t, k.list(decode[wire.KVListRequest](t, header, wire.MaxHeaderBytes)), nil)
+		reply := k.list(decode[wire.KVListRequest](t, header, wire.MaxHeaderBytes))
+		if n := fit(t, reply.Entries); n < len(reply.Entries) {
+			reply.Entries, reply.More = reply.Entries[:n], true
+		}
+		return frame(t, reply, nil)
 	}
 	t.Fatalf("plugintest: no fake for %s", function)
 	return nil
@@ -90,8 +94,7 @@ func (k *keys) list(r wire.KVListRequest) wire.KVListReply {
 		if !strings.HasPrefix(key, r.Prefix) || key <= r.After {
 			continue
 		}
-		// A hundred keys of full length fit a frame's header.
-		if len(reply.Entries) == min(cmp.Or(r.Limit, 100), 100) {
+		if len(reply.Entries) == cmp.Or(r.Limit, wire.MaxListEntries) {
 			reply.More = true
 			break
 		}

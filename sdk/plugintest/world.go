@@ -136,6 +136,18 @@ func (w *world) refusal(function, needs string, header []byte) *sdk.Fault {
 	return nil
 }
 
+// fit is how many entries of a page go into one frame's header.
+func fit[E any](t testing.TB, entries []E) int {
+	t.Helper()
+	left := wire.MaxHeaderBytes - len(`{"entries":[],"more":true}`)
+	for i, e := range entries {
+		if left -= len(plain(t, e)) + 1; left < 0 {
+			return i
+		}
+	}
+	return len(entries)
+}
+
 func decode[T any](t testing.TB, data []byte, limit int) T {
 	t.Helper()
 	var v T

@@ -53,7 +53,8 @@ type FSListRequest struct {
 	Limit int    `json:"limit,omitempty"` // 0 means [MaxListEntries]
 }
 
-// FSListReply is the page; More says that names greater than the last remain.
+// FSListReply is the page. It ends early when the header would pass
+// [MaxHeaderBytes]; More says that names greater than the last remain.
 type FSListReply struct {
 	Entries []FileInfo `json:"entries,omitempty"`
 	More    bool       `json:"more,omitempty"`
