@@ -26,7 +26,7 @@
 // starts from the state after package initialisation.
 //
 // The package imports little on purpose. A guest with it is about 3.8 MB;
-// net/http, even for its types only, adds 2.5 MB (see sdk/httpx). For the same
+// net/http, even for its types only, adds 2 MB (see sdk/httpx). For the same
 // reason the schema deriver is our own: the libraries for it pull in more
 // than the whole of this package.
 package sdk
