@@ -96,3 +96,20 @@ func exact(number string) bool {
 
 // tidy keeps a decoder's own sentence without its package prefix: the reader is a person or a model.
 func tidy(err error) string { return strings.TrimPrefix(err.Error(), "jsontext: ") }
+
+// strictJSON says why raw is not one strict JSON value inside the depth bound, or nil.
+func strictJSON(raw []byte) error {
+	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(false), jsontext.AllowInvalidUTF8(false))
+	for first := true; first || dec.StackDepth() > 0; first = false {
+		if _, err := dec.ReadToken(); err != nil {
+			return err
+		}
+		if dec.StackDepth() > MaxArgumentDepth {
+			return fmt.Errorf("it is nested deeper than %d", MaxArgumentDepth)
+		}
+	}
+	if rest := bytes.TrimSpace(raw[dec.InputOffset():]); len(rest) > 0 {
+		return fmt.Errorf("it goes on after its end, at byte %d", dec.InputOffset())
+	}
+	return nil
+}

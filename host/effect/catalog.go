@@ -21,28 +21,29 @@ type Setup struct {
 	Policies []approval.Policy // the core's and the host's; the stricter wins
 	Known    redact.Set        // values that no view may show, known before the turn
 	Timeout  time.Duration     // longest run of one effect; 0: [DefaultTimeout]
-	Output   int               // longest result in bytes; 0: [DefaultOutput]
+	Output   int               // most bytes of one result that the model gets; 0: [DefaultOutput]
 }
 
 // Defaults and ceilings of one effect.
 const (
 	DefaultTimeout = 30 * time.Second
 	MaxTimeout     = 10 * time.Minute
-	DefaultOutput  = 256 << 10
-	MaxOutput      = 4 << 20
+	DefaultOutput  = 64 << 10
+	MaxOutput      = 4 << 20 // of a raw result, whatever a tool or a core says
 	maxTools       = 2000
 )
 
 // Catalog is the frozen set of tools that one turn may use. It is safe for concurrent use.
 type Catalog struct {
-	turn     binding.Turn
-	setup    Setup
-	entries  map[string]*entry
-	order    []string
-	closed   atomic.Bool
-	mu       sync.Mutex // guards known
-	known    redact.Set // grows: a secret found in one call is hidden in every later one of the turn
-	snapshot capability.Snapshot
+	turn    binding.Turn
+	setup   Setup
+	entries map[string]*entry
+	order   []string
+	bounds  redact.Bounds
+	closed  atomic.Bool
+
+	mu    sync.Mutex // guards known
+	known redact.Set // grows: a secret found in one call is hidden in every later one of the turn
 }
 
 // entry is one resolved tool. Definitions, approval, checks and dispatch all read this one value.
@@ -92,7 +93,7 @@ func (r *Runtime) Prepare(ctx context.Context, turn binding.Turn, setup Setup) (
 	if turn.Zero() {
 		return nil, fmt.Errorf("effect: prepare catalog: no turn binding")
 	}
-	c := &Catalog{turn: turn, setup: setup, entries: map[string]*entry{}, known: setup.Known, snapshot: turn.Core().Capabilities}
+	c := &Catalog{turn: turn, setup: setup, entries: map[string]*entry{}, known: setup.Known, bounds: viewBounds(setup.Output)}
 	grants := map[string]capability.Snapshot{}
 	for _, src := range setup.Sources {
 		tools, err := src.Tools(ctx, turn)
@@ -126,8 +127,10 @@ func (c *Catalog) add(t Tool, grants capability.Snapshot) error {
 	}
 	t.InputSchema, t.OutputSchema = bytes.Clone(t.InputSchema), bytes.Clone(t.OutputSchema)
 	t.Needs, t.PluginNeeds = slices.Clone(t.Needs), slices.Clone(t.PluginNeeds)
-	t.Timeout = within(t.Timeout, c.setup.Timeout, DefaultTimeout, MaxTimeout)
-	t.Output = within(t.Output, c.setup.Output, DefaultOutput, MaxOutput)
+	t.Timeout = within(t.Timeout, c.setup.Timeout)
+	if t.Output <= 0 || t.Output > MaxOutput {
+		t.Output = MaxOutput
+	}
 	c.entries[t.Name] = &entry{
 		tool: t, grants: grants,
 		input:  sync.OnceValues(func() (*Schema, error) { return CompileSchema(t.InputSchema) }),
@@ -137,16 +140,28 @@ func (c *Catalog) add(t Tool, grants capability.Snapshot) error {
 	return nil
 }
 
-// within takes the tool's own bound and the turn's; the smaller of those that are set wins, below the ceiling.
-func within[T int | time.Duration](own, turn, standard, ceiling T) T {
+// within is the effect's deadline: the tool's own and the turn's, the smaller of those that are set.
+func within(own, turn time.Duration) time.Duration {
 	limit := turn
 	if limit <= 0 {
-		limit = standard
+		limit = DefaultTimeout
 	}
 	if own > 0 {
 		limit = min(limit, own)
 	}
-	return min(limit, ceiling)
+	return min(limit, MaxTimeout)
+}
+
+// viewBounds are the bounds of results: the model's by the core's limit, in one string or in many, the rest as they
+// are everywhere.
+func viewBounds(output int) redact.Bounds {
+	if output <= 0 {
+		output = DefaultOutput
+	}
+	output = max(min(output, MaxOutput), redact.MinBytes)
+	b := redact.DefaultBounds()
+	b.Model = redact.Limit{Bytes: output, String: output, Items: 10_000, Depth: MaxArgumentDepth}
+	return b
 }
 
 func compileOptional(raw []byte) (*Schema, error) {
@@ -180,6 +195,38 @@ func (c *Catalog) Redactor() redact.Set {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.known
+}
+
+// views builds the five views of raw and keeps what was discovered in it for the rest of the turn.
+func (c *Catalog) views(bounds redact.Bounds, raw redact.Raw) (redact.Views, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	v, err := redact.Build(c.known, bounds, raw)
+	if err == nil {
+		c.known = v.Set()
+	}
+	return v, err
+}
+
+// hide adds a bound secret to what the turn hides.
+func (c *Catalog) hide(name, value string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	more, err := c.known.With(redact.Secret{Name: name, Value: value, Source: redact.Bound})
+	if err != nil {
+		return err
+	}
+	c.known = more
+	return nil
+}
+
+// Shown is a JSON document in the operator view, for a screen.
+func (c *Catalog) Shown(doc []byte) string {
+	v, err := redact.Build(c.Redactor(), redact.DefaultBounds(), redact.JSON(doc))
+	if err != nil {
+		v, _ = redact.Build(c.Redactor(), redact.DefaultBounds(), redact.Text(string(doc)))
+	}
+	return v.Operator.String()
 }
 
 // Close ends the catalog: its references resolve and run no more. It may be called again.

@@ -2,6 +2,7 @@ package effect
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/policy/approval"
@@ -45,6 +46,11 @@ func (t Tool) label() string {
 		return ""
 	}
 	return t.Plugin + "@" + t.Version
+}
+
+// Entry is the tool as the approval rules see it.
+func (t Tool) Entry() approval.Entry {
+	return approval.Entry{Tool: t.Name, Capabilities: slices.Clone(t.Needs), Risk: t.Risk, Mode: t.Approval}
 }
 
 // Definition is a tool as a model is shown it.

@@ -11,6 +11,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/lease"
+	"github.com/b3abf3ee/portcullis/policy/redact"
 )
 
 // admitted is a turn that has its row, its session and its claim.
@@ -39,7 +40,7 @@ func (x *Execution) admit(ctx context.Context, req Request, digest string, plan 
 		Request: req.Key, Digest: digest, Turn: a.turn, NewSession: fresh, Selector: req.Selector, Owner: req.Actor,
 		Core: plan.Core.ID, Revision: plan.Core.Revision, Capabilities: plan.Core.Capabilities.Fingerprint(),
 		Claim: lease.Claim{Token: x.cfg.IDs.Lease(), Epoch: x.cfg.Epoch, Expires: a.started.Add(plan.Timeout + grace)},
-		Trace: a.trace, Input: plan.Setup.Known.Text(req.Input), At: a.started,
+		Trace: a.trace, Input: plan.Setup.Known.Text(redact.ForDurable, req.Input), At: a.started,
 	}, x.admissionRecords(a))
 	if err != nil {
 		a.release()
@@ -109,7 +110,7 @@ func (x *Execution) admissionRecords(a *admitted) []event.Record {
 		Session: a.session, Turn: a.turn, Trace: a.trace,
 		Fields: []event.Field{
 			event.F("core", a.plan.Core.ID), event.F("revision", a.plan.Core.Revision),
-			event.F("capabilities", a.plan.Core.Capabilities.Fingerprint()), event.F("model", a.plan.Model.Name()),
+			event.F("capabilities", a.plan.Core.Capabilities.Fingerprint()), event.F("model", a.plan.modelName()),
 		},
 	}
 	made := rec

@@ -28,13 +28,20 @@ const (
 type Plan struct {
 	Core        binding.Core
 	System      string
-	Model       provider.Model
-	MaxOutput   int // bound on one answer in tokens; 0: the model's
+	Model       provider.Model // nil for a Direct request
+	MaxOutput   int            // bound on one answer in tokens; 0: the model's
 	Temperature *float64
 	Setup       effect.Setup
 	MaxSteps    int           // 1..MaxSteps; 0: MaxSteps
 	Timeout     time.Duration // 0: DefaultTimeout
 	Workspace   string
+}
+
+func (p Plan) modelName() string {
+	if p.Model == nil {
+		return "none"
+	}
+	return p.Model.Name()
 }
 
 // Planner pins a core. An error that is a [*RejectedError] passes through; any other one is a core that cannot be used.
@@ -72,7 +79,7 @@ type Observer struct {
 	Started  func(t id.Turn, s id.Session)
 	Step     func(n int)
 	Text     func(delta string) // a preview of the model's answer, redacted
-	Waiting  func(retry provider.Retry)
+	Waiting  func(retry provider.RetryNotice)
 	Call     func(tool, callID string, arguments string) // operator view of the arguments
 	Stage    func(effect.Stage)
 	Progress func(e id.Effect, p wire.Progress)

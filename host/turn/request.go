@@ -10,6 +10,7 @@ import (
 
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/policy/principal"
+	"github.com/b3abf3ee/portcullis/policy/redact"
 )
 
 // MaxInputBytes bounds the raw input of a turn.
@@ -26,6 +27,16 @@ type Request struct {
 	Input       string          // 1 byte to MaxInputBytes of UTF-8
 	Workspace   string          // absolute folder for file effects; empty: the core's
 	Interaction map[string]string
+	Known       redact.Set // values that no view may show, besides those the host finds itself
+	Model       ModelChoice
+	Direct      bool // one effect and no model: see [Execution.Call]
+}
+
+// ModelChoice overrides the core's model for one turn. Each empty field leaves the core's.
+type ModelChoice struct {
+	Provider string // a name of config.yaml
+	Name     string
+	Script   string // path of a script file; the model is then scripted, whatever Provider says
 }
 
 // RejectedError reports a request that was refused before turn.started. It says nothing about what others own.
@@ -96,7 +107,8 @@ func (r Request) freeze() (Request, string, error) {
 		Selector         Selector
 		Core, Revision   string
 		Input, Workspace string
-	}{r.Actor.PrincipalID, r.Actor.Channel, r.Actor.ConversationKey, r.Selector, r.Core, r.Revision, r.Input, r.Workspace})
+		Model            ModelChoice
+	}{r.Actor.PrincipalID, r.Actor.Channel, r.Actor.ConversationKey, r.Selector, r.Core, r.Revision, r.Input, r.Workspace, r.Model})
 	if err != nil {
 		return bad("the request cannot be written down: " + err.Error())
 	}

@@ -1,0 +1,38 @@
+package host
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/b3abf3ee/portcullis/host/effect"
+	"github.com/b3abf3ee/portcullis/host/event"
+	"github.com/b3abf3ee/portcullis/host/net"
+)
+
+// auditEgress records a decision of a caller that is not an effect, such as a provider's connection.
+func (h *Host) auditEgress(ctx context.Context, d net.Decision) error {
+	return h.cfg.Store.Record(ctx, event.Record{ID: h.ids.Event(), At: h.cfg.Clock(), Kind: event.EgressDecided, Fields: egressFields(d)})
+}
+
+// recordEgress records a decision about one request of an effect.
+func (h *Host) recordEgress(ctx context.Context, d net.Decision, call effect.Call) error {
+	t := call.Turn
+	return h.cfg.Store.Record(ctx, event.Record{
+		ID: h.ids.Event(), At: h.cfg.Clock(), Kind: event.EgressDecided, Principal: t.Principal().PrincipalID(),
+		Session: t.Session(), Turn: t.ID(), Effect: call.Effect, Trace: t.Trace(), Fields: egressFields(d),
+	})
+}
+
+// egressFields show origin and addresses only: a path or a query may hold a secret.
+func egressFields(d net.Decision) []event.Field {
+	var addresses []string
+	for _, a := range d.Addresses {
+		addresses = append(addresses, a.String())
+	}
+	return []event.Field{
+		event.F("caller", d.Caller), event.F("method", d.Method), event.F("origin", d.Origin),
+		event.F("hop", strconv.Itoa(d.Hop)), event.F("addresses", strings.Join(addresses, " ")),
+		event.F("allowed", strconv.FormatBool(d.Allowed)), event.F("reason", string(d.Reason)),
+	}
+}

@@ -1,0 +1,130 @@
+package effect
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/host/binding"
+	"github.com/b3abf3ee/portcullis/policy/redact"
+)
+
+// Execute passes one call through the eight steps and returns how it ended. It never returns an error: what cannot be
+// done is a status. It blocks for at most the approval's answer time and the effect's timeout; when ctx ends, the
+// result is persisted first and is Cancelled only if the adapter confirmed its cleanup.
+func (r *Runtime) Execute(ctx context.Context, req Request, turn binding.Turn) Result {
+	p := r.begin(req, turn)
+	for _, step := range []struct {
+		name string
+		do   func(context.Context, *passage) verdict
+	}{
+		{"request", r.checkRequest},
+		{"scope", r.checkScope},
+		{"capability", r.checkCapability},
+		{"host checks", r.checkHost},
+		{"approval", r.approve},
+		{"secrets", r.bindSecrets},
+		{"run", r.invoke},
+	} {
+		began := r.clock()
+		v := step.do(ctx, p)
+		p.stage(step.name, v, r.clock().Sub(began))
+		if v.stops() {
+			p.end = v
+			break
+		}
+	}
+	began := r.clock()
+	v := r.record(ctx, p)
+	p.stage("record", v, r.clock().Sub(began))
+	p.result.Duration = r.clock().Sub(p.began)
+	return p.result
+}
+
+// Unknown records a call of a tool that the turn's catalog does not have.
+func (r *Runtime) Unknown(ctx context.Context, req Request, name string, turn binding.Turn) Result {
+	p := r.begin(req, turn)
+	p.result.Tool = clip(name, 64)
+	p.end = verdict{
+		status: NotFound, reason: "tool_not_found",
+		why: fmt.Sprintf("there is no tool %q in this turn: `portcullis plugin list` shows what is installed", p.result.Tool), model: "there is no such tool",
+	}
+	p.stage("request", p.end, r.clock().Sub(p.began))
+	v := r.record(ctx, p)
+	p.stage("record", v, r.clock().Sub(p.began))
+	p.result.Duration = r.clock().Sub(p.began)
+	return p.result
+}
+
+// verdict is what one step says. The zero verdict lets the effect pass.
+type verdict struct {
+	status Status // empty: pass
+	reason string
+	why    string // for the operator
+	model  string // for the model: no command, no path, no name of what others own
+	remedy string // the command of why, alone
+}
+
+func (v verdict) stops() bool { return v.status != "" }
+
+func pass(why string) verdict { return verdict{why: why} }
+
+// passage is one effect on its way through the gate.
+type passage struct {
+	req     Request
+	turn    binding.Turn
+	catalog *Catalog
+	entry   *entry
+	args    Arguments
+	shown   redact.Views // of the arguments
+	policy  decided
+	secrets map[string]string
+	outcome Outcome
+	end     verdict
+	began   time.Time
+	number  int
+	result  Result
+}
+
+func (r *Runtime) begin(req Request, turn binding.Turn) *passage {
+	p := &passage{req: req, turn: turn, catalog: req.Catalog, began: r.clock()}
+	if req.Ref.catalog != nil {
+		p.catalog, p.entry = req.Ref.catalog, req.Ref.entry
+	}
+	if p.req.ID == "" {
+		p.req.ID = r.ids.Effect()
+	}
+	p.result = Result{ID: p.req.ID, CallID: clip(req.CallID, 128)}
+	if p.entry != nil {
+		p.result.Tool, p.result.Plugin = p.entry.tool.Name, p.entry.tool.label()
+	}
+	return p
+}
+
+func (p *passage) stage(name string, v verdict, took time.Duration) {
+	p.number++
+	if name == "record" {
+		p.number = 8
+	}
+	s := Stage{
+		Effect: p.req.ID, Tool: p.result.Tool, Number: p.number, Name: name, Verdict: "pass", Why: v.why, Took: took,
+	}
+	if v.stops() {
+		s.Verdict = string(v.status)
+	}
+	p.result.Stages = append(p.result.Stages, s)
+	if p.req.Observe != nil {
+		p.req.Observe(s)
+	}
+}
+
+// clip is at most n bytes of s, cut on a rune border.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return s[:n]
+}

@@ -1,0 +1,211 @@
+package effect
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/host/event"
+	"github.com/b3abf3ee/portcullis/policy/redact"
+	"github.com/b3abf3ee/portcullis/sdk/wire"
+)
+
+// recordTime is what the journal may take after the effect's own context has ended.
+const recordTime = 10 * time.Second
+
+// invoke is step 7: effect.started becomes durable, then the adapter runs once. What it says is held against the
+// host's own clock and context, and a success against the output schema and bound.
+func (r *Runtime) invoke(ctx context.Context, p *passage) verdict {
+	if ctx.Err() != nil {
+		return verdict{status: Cancelled, reason: "cancelled", why: "cancelled before it started", model: "cancelled"}
+	}
+	t := p.entry.tool
+	now := r.clock()
+	started := Started{
+		Effect: p.req.ID, Turn: p.turn.ID(), Session: p.turn.Session(), CallID: p.result.CallID, Tool: t.Name,
+		Plugin: t.label(), Recovery: t.Recovery, Digest: p.args.Digest(),
+		Arguments: p.shown.Durable.JSON(), Approval: p.result.Approval, At: now,
+	}
+	if err := r.journal.EffectStarted(ctx, started, r.event(p, event.EffectStarted, event.F("digest", p.args.Digest()))); err != nil {
+		return verdict{
+			status: Denied, reason: "not_recorded", remedy: "portcullis store check",
+			why:   fmt.Sprintf("the start of %s could not be recorded, so it did not run: `portcullis store check`", t.Name),
+			model: "the host could not record the call, so it did not run",
+		}
+	}
+	p.result.Started = true
+	p.outcome = r.call(ctx, p, now)
+	p.result.Stats = p.outcome.Stats
+	return p.judge()
+}
+
+// call runs the adapter under the effect's deadline. A panic in an adapter is the host's fault and leaves unknown what
+// happened outside.
+func (r *Runtime) call(ctx context.Context, p *passage, now time.Time) (out Outcome) {
+	t := p.entry.tool
+	ctx, stop := context.WithTimeout(ctx, t.Timeout)
+	defer stop()
+	defer func() {
+		if v := recover(); v != nil {
+			out = Outcome{Status: Indeterminate, Reason: "adapter_panic", Detail: fmt.Sprint(v)}
+		}
+	}()
+	return t.Adapter.Invoke(ctx, Call{
+		Effect: p.req.ID, Tool: t.Name, Arguments: json.RawMessage(p.args.Bytes()), Turn: p.turn,
+		Deadline: now.Add(t.Timeout), Output: t.Output, Grants: p.policy.grants,
+		Progress: func(g wire.Progress) {
+			if p.req.Progress != nil {
+				g.Message = p.catalog.Redactor().Text(redact.ForOperator, g.Message)
+				p.req.Progress(p.req.ID, g)
+			}
+		},
+	})
+}
+
+// judge turns an adapter's outcome into the effect's end.
+func (p *passage) judge() verdict {
+	t, out := p.entry.tool, p.outcome
+	stop := func(status Status, reason, why, model string) verdict {
+		return verdict{status: status, reason: reason, why: why, model: model}
+	}
+	switch out.Status {
+	case Succeeded:
+		return p.judgeResult()
+	case TimedOut:
+		return stop(TimedOut, "deadline", fmt.Sprintf("%s did not finish within %s and was stopped", t.Name, t.Timeout), "the tool took too long and was stopped")
+	case Cancelled:
+		return stop(Cancelled, "cancelled", t.Name+" was cancelled and has ended", "cancelled")
+	case Indeterminate:
+		return stop(Indeterminate, reasonOr(out.Reason, "indeterminate"), fmt.Sprintf("%s may or may not have happened: %s", t.Name, clip(out.Detail, 500)), "it is not known whether this happened; do not repeat it")
+	case Failed, Denied, Invalid, NotFound:
+		if out.Fault != nil {
+			words := fmt.Sprintf("%s: %s", out.Fault.Code, clip(out.Fault.Message, 2000))
+			return stop(Failed, reasonOr(out.Reason, "fault_"+string(out.Fault.Code)), t.Name+" answered "+words, words)
+		}
+		return stop(Failed, reasonOr(out.Reason, "failed"), fmt.Sprintf("%s failed: %s", t.Name, clip(out.Detail, 2000)), "the tool failed ("+reasonOr(out.Reason, "failed")+")")
+	default:
+		return stop(Indeterminate, "adapter_status", fmt.Sprintf("the adapter of %s answered %q", t.Name, clip(string(out.Status), 40)), "it is not known whether this happened; do not repeat it")
+	}
+}
+
+// judgeResult is rule D7 for what every adapter must share: a success has a result, in bounds, strict JSON, and it
+// fits the declared schema.
+func (p *passage) judgeResult() verdict {
+	t, out := p.entry.tool, p.outcome
+	bad := func(reason, why string) verdict {
+		return verdict{status: Failed, reason: reason, why: t.Name + " " + why, model: "the tool gave an unusable result (" + reason + ")"}
+	}
+	switch {
+	case len(out.Result) == 0:
+		return bad("output_missing", "ended without a result")
+	case len(out.Result) > t.Output:
+		return bad("output_too_large", fmt.Sprintf("gave %d bytes, the limit is %d", len(out.Result), t.Output))
+	}
+	if err := strictJSON(out.Result); err != nil {
+		return bad("output_not_json", "gave a result that is not strict JSON: "+tidy(err))
+	}
+	schema, err := p.entry.output()
+	if err != nil {
+		return bad("schema_unusable", fmt.Sprintf("has an output schema that cannot be used: %v", err))
+	}
+	if schema != nil {
+		if faults := schema.Check(out.Result); len(faults) > 0 {
+			return bad("output_schema", "gave a result that does not fit its schema: "+join(faults))
+		}
+	}
+	return pass(fmt.Sprintf("%d bytes in %s", len(out.Result), out.Duration.Round(time.Microsecond)))
+}
+
+func reasonOr(reason, standard string) string {
+	if reason == "" {
+		return standard
+	}
+	return clip(reason, 64)
+}
+
+// record is step 8: the five views, then the durable end. The end is written even when ctx has ended.
+func (r *Runtime) record(ctx context.Context, p *passage) verdict {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+	defer stop()
+	p.fill()
+	kind := event.EffectFinished
+	if !p.result.Started {
+		kind = event.EffectDenied
+	}
+	err := r.journal.EffectFinished(ctx, Finished{
+		Effect: p.req.ID, Turn: p.turn.ID(), Session: p.turn.Session(), CallID: p.result.CallID, Tool: p.result.Tool,
+		Plugin: p.result.Plugin, Status: p.result.Status, Started: p.result.Started, Reason: p.result.Reason,
+		Durable: p.result.Views.Durable.JSON(), At: r.clock(), Duration: p.outcome.Duration,
+	}, r.event(p, kind, event.F("status", string(p.result.Status)), event.F("reason", p.result.Reason)))
+	if err == nil {
+		return pass("recorded as " + string(p.result.Status))
+	}
+	lost := verdict{status: Denied, reason: "not_recorded", model: "the host could not record this call"}
+	if p.result.Started {
+		lost.status, lost.reason, lost.model = Indeterminate, "end_not_recorded", "it is not known whether this happened; do not repeat it"
+	}
+	lost.remedy = "portcullis store check"
+	lost.why = fmt.Sprintf("the end of %s could not be recorded (%v): `portcullis store check`", p.result.Tool, err)
+	p.end = lost
+	p.fill()
+	return lost
+}
+
+// fill writes the passage's end into the result: status, words and views. A redactor that fails changes the status
+// of a success to failed: what cannot be shown safely is not a result.
+func (p *passage) fill() {
+	res := &p.result
+	res.Status, res.Reason, res.Sentence, res.Remedy = Succeeded, "", "", ""
+	set := redact.Set{}
+	if p.catalog != nil {
+		set = p.catalog.Redactor()
+	}
+	if p.end.stops() {
+		res.Status, res.Reason, res.Remedy = p.end.status, p.end.reason, p.end.remedy
+		res.Sentence = set.Text(redact.ForOperator, p.end.why)
+	}
+	views, err := p.views(set)
+	if err == nil {
+		res.Views = views
+		return
+	}
+	res.Views = redact.Failed()
+	if res.Status == Succeeded {
+		res.Status = Failed
+	}
+	res.Reason, res.Remedy, res.Sentence = "redaction_failed", "", "the result could not be redacted, so nothing of it is shown"
+}
+
+// views are the five views of the result, or of the words that stand in for one. The model gets words of its own: no
+// command, no path, nothing of what others own.
+func (p *passage) views(set redact.Set) (redact.Views, error) {
+	build := func(raw redact.Raw) (redact.Views, error) {
+		if p.catalog == nil {
+			return redact.Build(set, redact.DefaultBounds(), raw)
+		}
+		return p.catalog.views(p.catalog.bounds, raw)
+	}
+	if !p.end.stops() {
+		return build(redact.JSON(p.outcome.Result))
+	}
+	status := string(p.end.status)
+	forModel, err := build(redact.JSON(denial{status, p.end.reason, p.end.model}.raw()))
+	if err != nil {
+		return redact.Views{}, err
+	}
+	all, err := build(redact.JSON(denial{status, p.end.reason, p.end.why}.raw()))
+	all.Model = forModel.Model
+	return all, err
+}
+
+func (r *Runtime) event(p *passage, kind event.Kind, more ...event.Field) event.Record {
+	fields := []event.Field{event.F("tool", p.result.Tool), event.F("plugin", p.result.Plugin), event.F("from", string(p.req.From))}
+	if p.result.Approval != "" {
+		fields = append(fields, event.F("approval", string(p.result.Approval)))
+	}
+	return event.Record{
+		ID: r.ids.Event(), At: r.clock(), Kind: kind, Principal: p.turn.Principal().PrincipalID(),
+		Session: p.turn.Session(), Turn: p.turn.ID(), Effect: p.req.ID, Trace: p.turn.Trace(), Fields: append(fields, more...),
+	}
+}

@@ -1,0 +1,48 @@
+package effect
+
+import (
+	"context"
+	"time"
+
+	gate "github.com/b3abf3ee/portcullis/host/approval"
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/policy/principal"
+)
+
+// Approver decides what policy says a person must decide.
+type Approver interface {
+	Decide(ctx context.Context, req gate.Request) gate.Decision
+}
+
+// Secrets binds what a call was granted. The values go to the adapter's side of the gate and into the redactor,
+// never to a guest.
+type Secrets interface {
+	// Bind resolves the named secrets for one call; ok is false when one of them is not there or not granted, and
+	// then nothing is bound.
+	Bind(ctx context.Context, by principal.Scope, names []string) (values map[string]string, ok bool, err error)
+}
+
+// Config is what a Runtime works with. Secrets may be nil: then a tool that needs one is denied.
+type Config struct {
+	Journal  Journal
+	Grants   Grants
+	Approver Approver
+	Secrets  Secrets
+	IDs      *id.Source
+	Clock    func() time.Time
+}
+
+// Runtime is the gate. It is safe for concurrent use.
+type Runtime struct {
+	journal  Journal
+	grants   Grants
+	approver Approver
+	secrets  Secrets
+	ids      *id.Source
+	clock    func() time.Time
+}
+
+// NewRuntime returns a gate over cfg.
+func NewRuntime(cfg Config) *Runtime {
+	return &Runtime{cfg.Journal, cfg.Grants, cfg.Approver, cfg.Secrets, cfg.IDs, cfg.Clock}
+}

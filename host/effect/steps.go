@@ -1,0 +1,153 @@
+package effect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	gate "github.com/b3abf3ee/portcullis/host/approval"
+	"github.com/b3abf3ee/portcullis/policy/redact"
+)
+
+// checkRequest is step 1. The reference must be of a live catalog that was prepared for this very turn.
+func (r *Runtime) checkRequest(_ context.Context, p *passage) verdict {
+	invalid := func(reason, why, model string) verdict {
+		return verdict{status: Invalid, reason: reason, why: why, model: model}
+	}
+	switch {
+	case p.entry == nil || p.catalog == nil:
+		return invalid("no_reference", "the request refers to no tool of a catalog", "there is no such tool")
+	case p.turn.Zero() || !p.catalog.turn.Same(p.turn):
+		return invalid("wrong_turn", "the reference was resolved for another turn", "the tool is not available in this turn")
+	case p.catalog.closed.Load():
+		return invalid("catalog_closed", "the turn's catalog is closed: its effects are over", "the turn is over")
+	case p.req.Malformed != "":
+		return invalid("arguments_not_json", "the model's arguments are not JSON: "+clip(p.req.Malformed, 300), "the arguments are not a JSON object: "+clip(p.req.Malformed, 300))
+	}
+	args, err := ParseArguments(p.req.Arguments)
+	if err != nil {
+		var bad *ArgumentError
+		if !errors.As(err, &bad) {
+			return invalid("arguments_invalid", "the arguments cannot be read", "the arguments cannot be read")
+		}
+		return invalid("arguments_"+bad.Code, bad.Sentence, bad.Sentence)
+	}
+	p.args = args
+	if redact.ContainsSentinel(args.Bytes()) {
+		return invalid("arguments_redacted", "the arguments hold a redaction mark: the real value was never shown, so running this would write the mark in its place", "the arguments hold a value that the host redacted; you cannot pass it on")
+	}
+	if p.shown, err = p.catalog.views(questionBounds(), redact.JSON(args.Bytes())); err != nil {
+		return verdict{status: Failed, reason: "redaction_failed", why: "the arguments could not be redacted, so nothing is done with them", model: "the host could not handle the arguments"}
+	}
+	schema, err := p.entry.input()
+	if err != nil {
+		return verdict{status: Failed, reason: "schema_unusable", why: fmt.Sprintf("the input schema of %s cannot be used: %v", p.entry.tool.Name, err), model: "the tool is broken"}
+	}
+	if faults := schema.Check(args.Bytes()); len(faults) > 0 {
+		why := "the arguments do not fit the schema: " + join(faults)
+		return invalid("arguments_schema", why, why)
+	}
+	return pass(fmt.Sprintf("%d bytes, sha256:%.12s", len(args.Bytes()), args.Digest()))
+}
+
+// checkHost is step 4: what the host can say without running anything.
+func (r *Runtime) checkHost(_ context.Context, p *passage) verdict {
+	t := p.entry.tool
+	if t.Files && p.turn.Workspace() == "" {
+		return verdict{
+			status: Denied, reason: "no_workspace", remedy: "--workspace DIR",
+			why:   fmt.Sprintf("%s works on files and the turn has no workspace: add --workspace DIR", t.Name),
+			model: "there is no workspace in this conversation",
+		}
+	}
+	return pass(fmt.Sprintf("timeout %s, output up to %d bytes", t.Timeout, t.Output))
+}
+
+// approve is step 5.
+func (r *Runtime) approve(ctx context.Context, p *passage) verdict {
+	if !p.policy.ask {
+		return pass(p.policy.why)
+	}
+	if ctx.Err() != nil {
+		return verdict{status: Cancelled, reason: "cancelled", why: "cancelled before it was asked about", model: "cancelled"}
+	}
+	if !p.shown.Operator.Cut().Zero() {
+		return verdict{
+			status: Denied, reason: "not_approvable",
+			why:   "the arguments are too large to be shown whole, and what cannot be read cannot be approved: pass large content by file",
+			model: "the arguments are too large to be approved; use smaller ones",
+		}
+	}
+	t := p.entry.tool
+	d := r.approver.Decide(ctx, gate.Request{
+		Turn: p.turn, Effect: p.req.ID, Tool: t.Name, Plugin: t.label(), Risk: t.Risk, Needs: names(t.Needs),
+		Why: p.policy.why, Arguments: p.shown.Operator.String(), Digest: p.args.Digest(), Key: p.policy.key, Cacheable: p.policy.cacheable,
+	})
+	p.result.Approval = d.Approval
+	if !d.Allowed {
+		v := verdict{status: Denied, reason: d.Reason, why: refusalWords(d, t.Name), model: "the user did not allow it"}
+		if d.Reason == gate.ReasonNoRoute {
+			v.remedy = "portcullis chat"
+		}
+		return v
+	}
+	return pass(fmt.Sprintf("allowed by %s (%s)", d.By, d.Reason))
+}
+
+func refusalWords(d gate.Decision, tool string) string {
+	switch d.Reason {
+	case gate.ReasonNoRoute:
+		return tool + " needs approval and nobody can be asked here: use `portcullis chat`, or --approve ask on a terminal"
+	case gate.ReasonExpired:
+		return tool + " was not approved in time"
+	case gate.ReasonNotStored:
+		return tool + " needs approval and the question could not be stored: `portcullis store check`"
+	case gate.ReasonInterrupt:
+		return "the question about " + tool + " was interrupted"
+	}
+	return tool + " was denied: " + d.Reason
+}
+
+// bindSecrets is step 6.
+func (r *Runtime) bindSecrets(ctx context.Context, p *passage) verdict {
+	var wanted []string
+	for _, n := range p.entry.tool.Needs {
+		if n.Family() == "secret.bind" {
+			wanted = append(wanted, n.Argument())
+		}
+	}
+	if len(wanted) == 0 {
+		return pass("none needed")
+	}
+	missing := verdict{
+		status: Denied, reason: "secret_unavailable",
+		why:   fmt.Sprintf("%s needs the secret %s and it is not available", p.entry.tool.Name, wanted[0]),
+		model: "a credential that the tool needs is not available",
+	}
+	if r.secrets == nil {
+		return missing
+	}
+	values, ok, err := r.secrets.Bind(ctx, p.turn.Principal(), wanted)
+	if err != nil || !ok {
+		return missing
+	}
+	for name, value := range values {
+		if err := p.catalog.hide(name, value); err != nil {
+			missing.reason, missing.why = "secret_not_hidable", err.Error()
+			return missing
+		}
+	}
+	p.secrets = values
+	return pass(fmt.Sprintf("%d bound", len(values)))
+}
+
+// maxQuestion bounds what a person is asked to read. A call whose arguments are larger cannot be approved.
+const maxQuestion = 16 << 10
+
+// questionBounds show a whole argument document to the operator or say that it is cut.
+func questionBounds() redact.Bounds {
+	b := redact.DefaultBounds()
+	b.Operator = redact.Limit{Bytes: maxQuestion, String: maxQuestion, Items: 1000, Depth: MaxArgumentDepth}
+	b.Durable = redact.Limit{Bytes: 64 << 10, String: 64 << 10, Items: 1000, Depth: MaxArgumentDepth}
+	return b
+}

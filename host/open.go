@@ -1,0 +1,197 @@
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/host/approval"
+	"github.com/b3abf3ee/portcullis/host/authority"
+	"github.com/b3abf3ee/portcullis/host/core"
+	"github.com/b3abf3ee/portcullis/host/effect"
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/net"
+	"github.com/b3abf3ee/portcullis/host/plugin"
+	"github.com/b3abf3ee/portcullis/host/provider"
+	"github.com/b3abf3ee/portcullis/host/sandbox"
+	"github.com/b3abf3ee/portcullis/host/turn"
+)
+
+// Store is the sum of the engines' ports. store/sqlite and store/memory have one each.
+type Store interface {
+	turn.Journal
+	turn.History
+	effect.Journal
+	effect.Grants
+	approval.Journal
+	authority.Bindings
+	authority.Audit
+	sandbox.KV
+}
+
+// Logger takes messages for the operator; constant text, then key and value pairs. hclog.Logger is one.
+type Logger interface {
+	Debug(msg string, kv ...any)
+	Info(msg string, kv ...any)
+	Warn(msg string, kv ...any)
+	Error(msg string, kv ...any)
+}
+
+// Config is what a Host works with. Home and Store are required; the caller owns the Store and closes it after the
+// Host.
+type Config struct {
+	Home     string // absolute; exists
+	Store    Store
+	CacheDir string                    // compiled plugins; empty: "cache" below the home
+	Clock    func() time.Time          // nil: time.Now
+	Rand     io.Reader                 // nil: crypto/rand
+	Prompter approval.Prompter         // nil: nobody can be asked in this process
+	Wait     time.Duration             // with no Prompter: how long a question waits for another process to decide
+	Models   map[string]provider.Model // models by provider name, over the configured ones; for embedding and tests
+	Progress func(line string)         // long work, such as compiling a plugin; may be nil
+	Log      Logger                    // nil: none
+}
+
+// Host is one running host. It is safe for concurrent use.
+type Host struct {
+	cfg      Config
+	settings core.HostConfig
+	epoch    id.Epoch
+	ids      *id.Source
+	resolver *authority.Resolver
+	gate     *approval.Gate
+	effects  *effect.Runtime
+	turns    *turn.Execution
+	plugins  *plugin.Folder
+	network  *net.Gate
+	engine   func() (*sandbox.Engine, error)
+
+	mu     sync.Mutex // guards the caches below; not held while anything is compiled or opened
+	loaded map[string]*loading
+	models map[string]provider.Model
+	opened bool // whether engine was ever made
+	closed bool
+}
+
+// Open makes a Host over cfg. Faults in config.yaml are [core.LoadErrors]. Turns that an earlier host left running are
+// ended before Open returns, and nothing of them is run again.
+func Open(ctx context.Context, cfg Config) (*Host, error) {
+	if !filepath.IsAbs(cfg.Home) || cfg.Store == nil {
+		return nil, errors.New("host: Home must be an absolute folder and Store be set")
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	if cfg.Rand == nil {
+		cfg.Rand = rand.Reader
+	}
+	if cfg.CacheDir == "" {
+		cfg.CacheDir = filepath.Join(cfg.Home, "cache")
+	}
+	if cfg.Log == nil {
+		cfg.Log = quiet{}
+	}
+	settings, err := core.LoadHost(ctx, cfg.Home)
+	if err != nil {
+		return nil, err
+	}
+	h := &Host{
+		cfg: cfg, settings: settings, ids: id.NewSource(cfg.Clock, cfg.Rand), plugins: plugin.At(cfg.Home),
+		loaded: map[string]*loading{}, models: map[string]provider.Model{},
+	}
+	h.epoch = h.ids.Epoch()
+	if err := h.join(); err != nil {
+		return nil, err
+	}
+	ended, err := cfg.Store.Recover(ctx, h.epoch, cfg.Clock())
+	if err != nil {
+		return nil, fmt.Errorf("host: recover turns of an earlier host: %w", err)
+	}
+	for _, r := range ended {
+		cfg.Log.Warn("ended a turn that an earlier host left running", "turn", r.Turn, "outcome", r.Outcome, "effects", r.Effects)
+	}
+	return h, nil
+}
+
+// join makes the engines and hands each its ports.
+func (h *Host) join() error {
+	allow, err := net.ParseAllowances(h.settings.Private...)
+	if err != nil {
+		return fmt.Errorf("host: config.yaml: network.allow_private: %w", err)
+	}
+	h.network = net.New(net.Config{Private: allow, Audit: h.auditEgress})
+	h.resolver = authority.NewResolver(h.cfg.Store, h.cfg.Store, h.cfg.Clock, h.ids)
+	h.gate = approval.NewGate(approval.Config{
+		Journal: h.cfg.Store, Prompter: h.cfg.Prompter, Wait: h.cfg.Wait, Clock: h.cfg.Clock, IDs: h.ids,
+	})
+	h.effects = effect.NewRuntime(effect.Config{
+		Journal: h.cfg.Store, Grants: h.cfg.Store, Approver: h.gate, IDs: h.ids, Clock: h.cfg.Clock,
+	})
+	h.turns = turn.New(turn.Config{
+		Journal: h.cfg.Store, Planner: planner{h}, Authority: h.resolver, Effects: h.effects,
+		IDs: h.ids, Epoch: h.epoch, Clock: h.cfg.Clock,
+	})
+	h.engine = sync.OnceValues(h.openEngine)
+	return nil
+}
+
+func (h *Host) openEngine() (*sandbox.Engine, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, sandbox.ErrClosed
+	}
+	e, err := sandbox.Open(context.Background(), sandbox.Config{
+		CacheDir: h.cfg.CacheDir, Clock: h.cfg.Clock, Rand: h.cfg.Rand,
+		MaxMemoryBytes: h.settings.Limits.PluginMemory, MaxCalls: h.settings.Limits.ConcurrentEffects,
+	})
+	h.opened = err == nil
+	return e, err
+}
+
+// closeTime bounds how long Close waits for the sandbox to come free.
+const closeTime = 10 * time.Second
+
+// Close ends operator authority, then cancels running turns and waits for their terminal states, then frees the
+// sandbox. Authority is ended even when the rest fails. It may be called again.
+func (h *Host) Close() error {
+	h.resolver.Close()
+	h.turns.Close()
+	h.network.Close()
+	h.mu.Lock()
+	opened := h.opened && !h.closed
+	h.closed = true
+	h.mu.Unlock()
+	if !opened {
+		return nil
+	}
+	engine, err := h.engine()
+	if err != nil {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(context.Background(), closeTime)
+	defer stop()
+	if err := engine.Close(ctx); err != nil {
+		return fmt.Errorf("host: close the sandbox: %w", err)
+	}
+	return nil
+}
+
+func (h *Host) progress(format string, args ...any) {
+	if h.cfg.Progress != nil {
+		h.cfg.Progress(fmt.Sprintf(format, args...))
+	}
+}
+
+// quiet is the Logger of a host that was given none.
+type quiet struct{}
+
+func (quiet) Debug(string, ...any) {}
+func (quiet) Info(string, ...any)  {}
+func (quiet) Warn(string, ...any)  {}
+func (quiet) Error(string, ...any) {}

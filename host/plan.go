@@ -1,0 +1,167 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/b3abf3ee/portcullis/host/binding"
+	"github.com/b3abf3ee/portcullis/host/core"
+	"github.com/b3abf3ee/portcullis/host/effect"
+	"github.com/b3abf3ee/portcullis/host/plugin"
+	"github.com/b3abf3ee/portcullis/host/provider"
+	"github.com/b3abf3ee/portcullis/host/turn"
+	"github.com/b3abf3ee/portcullis/policy/approval"
+	"github.com/b3abf3ee/portcullis/policy/redact"
+)
+
+// prepared is a core made ready: its plugins verified, its rules compiled, everything pinned to one revision.
+type prepared struct {
+	core     core.Core
+	plugins  []plugin.Opened
+	policies []approval.Policy
+}
+
+// prepare loads a core and holds it against what is installed. Faults of its files are [core.LoadErrors]; a missing
+// or changed plugin is an error of host/plugin; rules that cannot be reached are [approval.Faults].
+func (h *Host) prepare(ctx context.Context, id string) (prepared, error) {
+	if id == "" {
+		id = h.settings.DefaultCore
+	}
+	c, err := core.Load(ctx, h.cfg.Home, id)
+	if err != nil {
+		return prepared{}, err
+	}
+	p := prepared{core: c}
+	builtin, err := turn.Ask{}.Tools(ctx, binding.Turn{})
+	if err != nil {
+		return prepared{}, err
+	}
+	known := entries(builtin)
+	for _, pin := range c.Plugins() {
+		opened, err := h.plugins.Open(ctx, pin.ID, pin.Version, pin.Digest)
+		if err != nil {
+			return prepared{}, fmt.Errorf("core %s: %w", id, err)
+		}
+		tools, err := toolsOf(opened.Manifest)
+		if err != nil {
+			return prepared{}, err
+		}
+		known = append(known, entries(tools)...)
+		p.plugins = append(p.plugins, opened)
+	}
+	own, faults := approval.Compile(c.Approval(), approval.Known{Tools: known})
+	if len(faults) > 0 {
+		return prepared{}, faults
+	}
+	wide, err := h.hostRules(ctx, entries(builtin))
+	if err != nil {
+		return prepared{}, err
+	}
+	p.policies = []approval.Policy{own, wide}
+	return p, nil
+}
+
+// hostRules compiles the approval rules of config.yaml. They are for every core, so they are held against everything
+// that is installed and not against one core's plugins.
+func (h *Host) hostRules(ctx context.Context, known []approval.Entry) (approval.Policy, error) {
+	rules := h.settings.Approval
+	if rules.Default.Mode == "" && len(rules.Tools)+len(rules.Capabilities)+len(rules.Risks) == 0 {
+		return approval.Policy{}, nil
+	}
+	all, err := h.plugins.List(ctx)
+	if err != nil {
+		return approval.Policy{}, err
+	}
+	for _, e := range all {
+		if e.Installed == nil {
+			continue
+		}
+		tools, err := toolsOf(e.Installed.Manifest)
+		if err != nil {
+			return approval.Policy{}, err
+		}
+		for _, more := range entries(tools) {
+			if !slices.ContainsFunc(known, func(k approval.Entry) bool { return k.Tool == more.Tool }) {
+				known = append(known, more)
+			}
+		}
+	}
+	policy, faults := approval.Compile(rules, approval.Known{Tools: known})
+	if len(faults) > 0 {
+		return approval.Policy{}, faults
+	}
+	return policy, nil
+}
+
+// entries are tools as the approval rules see them.
+func entries(tools []effect.Tool) []approval.Entry {
+	var out []approval.Entry
+	for _, t := range tools {
+		out = append(out, t.Entry())
+	}
+	return out
+}
+
+// planner pins a core for one turn.
+type planner struct{ h *Host }
+
+// Plan loads the core anew, so that a turn runs what the files say now; what the turn has pinned does not change
+// under it.
+func (p planner) Plan(ctx context.Context, req turn.Request) (turn.Plan, error) {
+	ready, err := p.h.prepare(ctx, req.Core)
+	if err != nil {
+		return turn.Plan{}, err
+	}
+	c := ready.core
+	if req.Revision != "" && req.Revision != c.Revision() {
+		return turn.Plan{}, fmt.Errorf("core %s is at revision %s now, and the request pins %s", c.ID(), c.Revision(), req.Revision)
+	}
+	var model provider.Model
+	var asked core.Model
+	if !req.Direct {
+		if model, asked, err = p.h.model(ctx, c, req); err != nil {
+			return turn.Plan{}, err
+		}
+	}
+	workspace, err := workspaceOf(c, req.Workspace)
+	if err != nil {
+		return turn.Plan{}, err
+	}
+	limits := c.Limits()
+	return turn.Plan{
+		Core:   binding.Core{ID: c.ID(), Revision: c.Revision(), Capabilities: c.Capabilities()},
+		System: c.System(), Model: model, MaxOutput: asked.MaxOutputTokens, Temperature: asked.Temperature,
+		Setup:    p.h.setup(ready, req.Known),
+		MaxSteps: limits.MaxSteps, Timeout: limits.TurnTimeout, Workspace: workspace,
+	}, nil
+}
+
+func (h *Host) setup(ready prepared, known redact.Set) effect.Setup {
+	limits := ready.core.Limits()
+	return effect.Setup{
+		Sources:  []effect.Source{turn.Ask{}, &pluginSource{h, ready}},
+		Policies: ready.policies, Known: known, Timeout: limits.EffectTimeout, Output: limits.OutputBytes,
+	}
+}
+
+// workspaceOf chooses the folder of file effects: the request's, else the core's, which is made if it is missing.
+func workspaceOf(c core.Core, asked string) (string, error) {
+	if asked != "" {
+		info, err := os.Stat(asked)
+		if err != nil || !info.IsDir() || !filepath.IsAbs(asked) {
+			return "", fmt.Errorf("workspace %s is not a folder: make it, or name another with --workspace", asked)
+		}
+		return asked, nil
+	}
+	place := c.Workspace()
+	if place == "" {
+		return "", nil
+	}
+	if err := os.MkdirAll(place, 0o700); err != nil {
+		return "", fmt.Errorf("host: make the workspace of core %s: %w", c.ID(), err)
+	}
+	return place, nil
+}

@@ -1,0 +1,131 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/b3abf3ee/portcullis/host/prompt"
+	"github.com/b3abf3ee/portcullis/host/provider"
+	"github.com/b3abf3ee/portcullis/policy/redact"
+)
+
+// define turns the catalog's definitions into what a provider is shown. The names a model may answer with are these
+// and no others.
+func (w *work) define() {
+	w.names = map[string]string{}
+	for _, d := range w.catalog.Definitions() {
+		wire := provider.WireName(d.Name)
+		w.names[wire] = d.Name
+		w.tools = append(w.tools, provider.ToolDefinition{Name: d.Name, WireName: wire, Description: d.Description, InputSchema: d.InputSchema})
+	}
+}
+
+// recall reads the bounded window of history and stores the normalised input.
+func (w *work) recall(ctx context.Context) (ending, bool) {
+	stored, err := w.x.cfg.Journal.Window(ctx, w.bound.Principal(), w.a.session, historyMessages, historyBytes)
+	if err != nil {
+		return failed("history_unreadable", fmt.Sprintf("the session's history cannot be read: %v", err)), false
+	}
+	for _, m := range stored {
+		msg, err := decodeMessage(m.Body)
+		if err != nil {
+			return failed("history_unreadable", fmt.Sprintf("message %s cannot be read: %v (`portcullis store check`)", m.ID, err)), false
+		}
+		w.history = append(w.history, msg)
+	}
+	return w.add(ctx, provider.User(w.catalog.Redactor().Text(redact.ForModel, w.a.req.Input)))
+}
+
+// add stores a message of this turn and shows it to the model from now on. Its texts must be in the model view.
+func (w *work) add(ctx context.Context, m provider.Message) (ending, bool) {
+	body, err := json.Marshal(m)
+	if err != nil {
+		return failed("message_invalid", fmt.Sprintf("a message cannot be written down: %v", err)), false
+	}
+	how, err := w.x.cfg.Journal.Append(ctx, w.a.turn, w.a.claim, []Message{{
+		ID: w.x.cfg.IDs.Message(), Turn: w.a.turn, Role: string(m.Role), Body: body, At: w.x.cfg.Clock(),
+	}})
+	switch {
+	case err != nil:
+		return failed("message_not_stored", fmt.Sprintf("a message cannot be stored: %v", err)), false
+	case how != Written:
+		w.fence = how
+		return failed("claim_lost", "another host took this session over"), false
+	}
+	w.current = append(w.current, m)
+	return ending{}, true
+}
+
+// step asks the model once and runs what it asks for. done means the turn is over.
+func (w *work) step(ctx context.Context) (end ending, done bool) {
+	w.steps++
+	if w.obs.Step != nil {
+		w.obs.Step(w.steps)
+	}
+	fit := prompt.Prepare(prompt.Request{
+		Limits: w.a.plan.Model.Limits(), MaxOutput: w.a.plan.MaxOutput, System: w.a.plan.System,
+		Tools: w.tools, History: w.history, Current: w.current,
+	})
+	if fit.Overflow {
+		return failed("context_overflow", fit.Sentence()), true
+	}
+	stream := redact.NewStream(w.catalog.Redactor(), redact.ForOperator)
+	resp, err := w.a.plan.Model.Generate(ctx, provider.Request{
+		System: w.a.plan.System, Messages: fit.Messages, Tools: w.tools,
+		MaxOutputTokens: fit.MaxOutput, Temperature: w.a.plan.Temperature,
+		Metadata: map[string]string{provider.MetadataSession: string(w.a.session)},
+	}, func(e provider.Event) { w.watch(e, stream) })
+	w.flush(stream)
+	if err != nil {
+		return providerEnding(err), true
+	}
+	w.spend(resp.Usage)
+	msg := w.redact(resp.Message())
+	if end, ok := w.add(ctx, msg); !ok {
+		return end, true
+	}
+	calls := msg.Calls()
+	if len(calls) == 0 {
+		return answered(resp, msg), true
+	}
+	return w.run(ctx, calls)
+}
+
+// answered is the end of a turn whose model asked for nothing more.
+func answered(resp provider.Response, msg provider.Message) ending {
+	switch resp.FinishReason {
+	case provider.FinishRefused:
+		return ending{outcome: Failed, reason: "model_refused", sentence: "the model declined to answer", reply: msg.Text()}
+	case provider.FinishLength:
+		return ending{outcome: Failed, reason: "output_cut", sentence: "the model's answer was cut at its output limit: raise model.max_output_tokens or ask for less", reply: msg.Text()}
+	}
+	return ending{outcome: Completed, reply: msg.Text()}
+}
+
+func providerEnding(err error) ending {
+	var bad *provider.Error
+	if errors.As(err, &bad) {
+		return failed("provider_"+string(bad.Kind), bad.Error())
+	}
+	return failed("provider_failed", "the model adapter failed")
+}
+
+func (w *work) spend(u provider.Usage) {
+	w.usage.Input += int64(u.Input)
+	w.usage.Output += int64(u.Output)
+	w.usage.CacheRead += int64(u.CacheRead)
+	w.usage.CacheWrite += int64(u.CacheWrite)
+}
+
+// redact puts what a model said into the model view: a model may repeat a value that it got from elsewhere.
+func (w *work) redact(m provider.Message) provider.Message {
+	set := w.catalog.Redactor()
+	for i, p := range m.Parts {
+		if p.Kind == provider.PartText {
+			m.Parts[i].Text = set.Text(redact.ForModel, p.Text)
+		}
+	}
+	return m
+}
