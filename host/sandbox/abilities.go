@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/b3abf3ee/portcullis/sdk/wire"
@@ -29,6 +30,13 @@ func AbilitiesFrom(allows func(need string) bool) Abilities {
 		}
 	}
 	return a
+}
+
+// ToolAbilities is what a tool says it needs, whoever may have it.
+func ToolAbilities(t wire.Tool) Abilities {
+	return AbilitiesFrom(func(need string) bool {
+		return slices.ContainsFunc(t.Capabilities, func(have string) bool { return wire.Satisfies(have, need) })
+	})
 }
 
 // abilityOf is the ability for a requirement word, 0 for none.

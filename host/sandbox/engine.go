@@ -62,26 +62,9 @@ type Engine struct {
 // Open starts an engine. The error says which part of the configuration or of
 // the machine is at fault.
 func Open(ctx context.Context, cfg Config) (*Engine, error) {
-	if cfg.MaxMemoryBytes == 0 {
-		cfg.MaxMemoryBytes = wire.HardMemoryBytes
-	}
-	if cfg.MaxMemoryBytes < pageSize || cfg.MaxMemoryBytes > 4<<30 {
-		return nil, fmt.Errorf("sandbox: max memory of %d bytes is not between 64 KiB and 4 GiB", cfg.MaxMemoryBytes)
-	}
-	if cfg.MaxCalls == 0 {
-		cfg.MaxCalls = 8
-	}
-	if cfg.MaxCalls < 0 {
-		return nil, fmt.Errorf("sandbox: %d calls at once is not a number of calls", cfg.MaxCalls)
-	}
-	if cfg.Clock == nil {
-		cfg.Clock = time.Now
-	}
-	if cfg.Rand == nil {
-		cfg.Rand = rand.Reader
-	}
-	if cfg.Grace <= 0 {
-		cfg.Grace = 250 * time.Millisecond
+	cfg, err := cfg.filled()
+	if err != nil {
+		return nil, err
 	}
 	e := &Engine{
 		cfg:      cfg,
@@ -101,10 +84,36 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 		rc = rc.WithCompilationCache(e.cache)
 	}
 	e.rt = wazero.NewRuntimeWithConfig(ctx, rc)
-	if err := e.linkHost(ctx); err != nil {
+	if err = e.linkHost(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("sandbox: link host functions: %w", err), e.shutRuntime(ctx))
 	}
 	return e, nil
+}
+
+// filled checks a configuration and fills in what was left out.
+func (cfg Config) filled() (Config, error) {
+	if cfg.MaxMemoryBytes == 0 {
+		cfg.MaxMemoryBytes = wire.HardMemoryBytes
+	}
+	if cfg.MaxMemoryBytes < pageSize || cfg.MaxMemoryBytes > 4<<30 {
+		return cfg, fmt.Errorf("sandbox: max memory of %d bytes is not between 64 KiB and 4 GiB", cfg.MaxMemoryBytes)
+	}
+	if cfg.MaxCalls == 0 {
+		cfg.MaxCalls = 8
+	}
+	if cfg.MaxCalls < 0 {
+		return cfg, fmt.Errorf("sandbox: %d calls at once is not a number of calls", cfg.MaxCalls)
+	}
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	if cfg.Rand == nil {
+		cfg.Rand = rand.Reader
+	}
+	if cfg.Grace <= 0 {
+		cfg.Grace = 250 * time.Millisecond
+	}
+	return cfg, nil
 }
 
 // runtimeConfig is the one place where the runtime's switches are set: core

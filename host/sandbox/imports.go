@@ -42,10 +42,10 @@ func (m *binary) check(sp spec, host served) *LoadError {
 			continue
 		}
 		t, ok := m.exported(name)
+		if _, command := m.exported("_start"); command && (!ok || name == "_start") {
+			return refuse(sp.name, CodeForeign, "is a WASI command (it exports _start for entry points): build it as a reactor, in Go with -buildmode=c-shared")
+		}
 		if !ok {
-			if _, command := m.exported("_start"); command {
-				return refuse(sp.name, CodeForeign, "is a WASI command (it exports _start, not %s): build it as a reactor, in Go with -buildmode=c-shared", name)
-			}
 			return refuse(sp.name, CodeExport, "does not export the function %s: build it again with `portcullis plugin build`", name)
 		}
 		if !t.equal(nil, []byte{valueI32}) {

@@ -17,7 +17,7 @@ func (p *Plugin) instantiate(ctx context.Context, code wazero.CompiledModule, st
 	st.session.starting = true
 	defer func() { st.session.starting = false }()
 	mod, err := p.engine.rt.InstantiateModule(
-		experimental.WithMemoryAllocator(ctx, &st.memories), code, p.engine.moduleConfig(ctx, st))
+		experimental.WithMemoryAllocator(ctx, &st.memories), code, p.engine.moduleConfig(ctx, &st.stderr))
 	if err != nil {
 		return nil, err
 	}
@@ -32,12 +32,12 @@ func (p *Plugin) instantiate(ctx context.Context, code wazero.CompiledModule, st
 
 // moduleConfig is the WASI a guest sees: the host's clock and randomness, a
 // stderr that keeps its end, a sleep that ends with the call, and nothing else.
-func (e *Engine) moduleConfig(ctx context.Context, st *callState) wazero.ModuleConfig {
+func (e *Engine) moduleConfig(ctx context.Context, stderr io.Writer) wazero.ModuleConfig {
 	start := e.cfg.Clock()
 	return wazero.NewModuleConfig().
 		WithName("").
 		WithStartFunctions().
-		WithStderr(&st.stderr).
+		WithStderr(stderr).
 		WithRandSource(callRand{ctx, e.cfg.Rand}).
 		WithWalltime(func() (int64, int32) {
 			now := e.cfg.Clock()

@@ -69,7 +69,7 @@ func TestForeignModulesAreNamed(t *testing.T) {
 		{"WASI snapshot 0", string(importing("wasi_unstable", "fd_write")), sandbox.CodeForeign, "plugin web was built for WASI snapshot 0 (wasi_unstable): rebuild it for target wasip1"},
 		{"GOOS=js", string(importing("gojs", "runtime.wasmExit")), sandbox.CodeForeign, "plugin web was built with GOOS=js: build it with GOOS=wasip1 GOARCH=wasm"},
 		{"wasm-bindgen", string(importing("wbg", "__wbg_log")), sandbox.CodeForeign, "plugin web was built for a browser (wasm-bindgen): build it for target wasip1"},
-		{"WASI command", string(command), sandbox.CodeForeign, "plugin web is a WASI command (it exports _start, not run): build it as a reactor, in Go with -buildmode=c-shared"},
+		{"WASI command", string(command), sandbox.CodeForeign, "plugin web is a WASI command (it exports _start for entry points): build it as a reactor, in Go with -buildmode=c-shared"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := e.LoadForeign(t.Context(), sandbox.Foreign{Name: "web", Wasm: []byte(c.wasm), Exports: []string{"run"}, Granted: everything})

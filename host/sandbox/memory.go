@@ -42,12 +42,15 @@ type linear struct {
 type allocator struct {
 	mem    *budget
 	linear []*linear
+	plain  bool // no reservations: the garbage collector frees
 }
 
 // Allocate is called by the engine, once for each memory of the module.
 func (a *allocator) Allocate(_, limit uint64) experimental.LinearMemory {
 	l := &linear{mem: a.mem, max: min(limit, a.mem.limit)}
-	l.base, l.held = reserve(l.max)
+	if !a.plain {
+		l.base, l.held = reserve(l.max)
+	}
 	a.linear = append(a.linear, l)
 	return l
 }
