@@ -1,0 +1,112 @@
+package guestbuild_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/b3abf3ee/portcullis/sdk/guestbuild"
+)
+
+// skipped builds and tells whether nothing was compiled.
+func skipped(t *testing.T, o guestbuild.Options) bool {
+	t.Helper()
+	r, err := guestbuild.Build(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Skipped
+}
+
+// A guest with every kind of local source: its own package, an embedded file, a
+// module replaced by a folder.
+func TestAnyChangedSourceIsBuiltAnew(t *testing.T) {
+	dir := module(t, map[string]string{
+		"go.mod":            "module example.com/guest\n\ngo 1.26\n\nrequire example.com/near v0.0.0\n\nreplace example.com/near => ./near\n",
+		"main.go":           "package main\n\nimport (\n\t_ \"embed\"\n\n\t\"example.com/guest/inner\"\n\t\"example.com/near\"\n)\n\n//go:embed text.txt\nvar text string\n\nfunc main() { println(text, inner.X, near.X) }\n",
+		"text.txt":          "one",
+		"inner/inner.go":    "package inner\n\nconst X = 1\n",
+		"near/go.mod":       "module example.com/near\n\ngo 1.26\n",
+		"near/near.go":      "package near\n\nconst X = 1\n",
+		"unused/unused.go":  "package unused\n",
+		"main_linux.go":     "package main\n",
+		"main_test.go":      "package main\n",
+		"inner/inner.proto": "not a source",
+	})
+	o := guestbuild.Options{Dir: dir, OutDir: t.TempDir()}
+	if skipped(t, o) || !skipped(t, o) {
+		t.Fatal("the first build compiles and the second does not")
+	}
+	for name, content := range map[string]string{
+		"main.go":        "package main\n\nimport (\n\t_ \"embed\"\n\n\t\"example.com/guest/inner\"\n\t\"example.com/near\"\n)\n\n//go:embed text.txt\nvar text string\n\nfunc main() { println(text, near.X, inner.X) }\n",
+		"text.txt":       "two",
+		"inner/inner.go": "package inner\n\nconst X = 2\n",
+		"near/near.go":   "package near\n\nconst X = 2\n",
+		"extra.go":       "package main\n",
+		"go.mod":         "module example.com/guest\n\ngo 1.26.0\n\nrequire example.com/near v0.0.0\n\nreplace example.com/near => ./near\n",
+	} {
+		write(t, dir, name, content)
+		if skipped(t, o) {
+			t.Errorf("%s changed and nothing was compiled", name)
+		}
+	}
+	for _, name := range []string{"unused/unused.go", "main_linux.go", "main_test.go", "inner/inner.proto"} {
+		write(t, dir, name, "package changed\n")
+		if name == "main_linux.go" || name == "main_test.go" {
+			write(t, dir, name, "package main\n\n// changed\n")
+		}
+		if !skipped(t, o) {
+			t.Errorf("%s is not in the binary and was compiled for", name)
+		}
+	}
+}
+
+func TestTouchedOutputIsBuiltAnew(t *testing.T) {
+	o := guestbuild.Options{Dir: "testdata/sample", OutDir: t.TempDir(), Describe: described(description(t, ""))}
+	if skipped(t, o) || !skipped(t, o) {
+		t.Fatal("the first build compiles and the second does not")
+	}
+	for name, content := range map[string]string{
+		"sample.wasm": "\x00asm\x01\x00\x00\x00",
+		"plugin.json": "{}",
+		".build.json": `{"source":"x"}`,
+	} {
+		write(t, o.OutDir, name, content)
+		if skipped(t, o) {
+			t.Errorf("%s was changed by hand and kept", name)
+		}
+	}
+	for _, name := range []string{"sample.wasm", "plugin.json", ".build.json"} {
+		if err := os.Remove(filepath.Join(o.OutDir, name)); err != nil {
+			t.Fatal(err)
+		}
+		if skipped(t, o) {
+			t.Errorf("%s was removed and not made again", name)
+		}
+	}
+	o.Describe = nil
+	if skipped(t, o) {
+		t.Error("an output with a manifest passed for one without")
+	}
+	left, err := os.ReadDir(o.OutDir)
+	if err != nil || len(left) != 3 {
+		t.Errorf("the folder holds %v, %v", left, err)
+	}
+}
+
+func TestVendoredSourcesAreUsedAndWatched(t *testing.T) {
+	dir := module(t, map[string]string{
+		"go.mod":                        "module example.com/guest\n\ngo 1.26\n\nrequire example.com/far v1.0.0\n",
+		"main.go":                       "package main\n\nimport \"example.com/far\"\n\nfunc main() { println(far.X) }\n",
+		"vendor/modules.txt":            "# example.com/far v1.0.0\n## explicit; go 1.26\nexample.com/far\n",
+		"vendor/example.com/far/far.go": "package far\n\nconst X = 1\n",
+	})
+	o := guestbuild.Options{Dir: dir, OutDir: t.TempDir()}
+	if skipped(t, o) || !skipped(t, o) {
+		t.Fatal("the first build compiles and the second does not")
+	}
+	write(t, dir, "vendor/example.com/far/far.go", "package far\n\nconst X = 2\n")
+	if skipped(t, o) {
+		t.Error("a vendored file changed and nothing was compiled")
+	}
+}
