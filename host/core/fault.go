@@ -1,0 +1,112 @@
+package core
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// LoadError is one fault of a file that a person wrote: where it stands, and what to do about it.
+type LoadError struct {
+	Path     string // below the home, with slashes: "cores/assistant/agent.yaml"
+	Line     int    // 1-based; 0 when the file as a whole is at fault
+	Column   int    // 1-based, in characters
+	Sentence string // what is wrong and what to write instead; holds no value of a secret
+}
+
+// Error is path:line:column: sentence, the form that editors jump to.
+func (e *LoadError) Error() string {
+	if e.Line == 0 {
+		return e.Path + ": " + e.Sentence
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", e.Path, e.Line, e.Column, e.Sentence)
+}
+
+// LoadErrors are all faults found in one reading, in the order of the file. It is never empty. errors.As with a
+// [*LoadError] finds the first.
+type LoadErrors []*LoadError
+
+// Error has one line for each fault.
+func (e LoadErrors) Error() string {
+	lines := make([]string, len(e))
+	for i, fault := range e {
+		lines[i] = fault.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap gives the single faults to errors.As.
+func (e LoadErrors) Unwrap() []error {
+	out := make([]error, len(e))
+	for i, fault := range e {
+		out[i] = fault
+	}
+	return out
+}
+
+// Faults returns the faults that err carries, or nil when err is of another kind (the disk failed, the context
+// ended): then nothing is known about the file.
+func Faults(err error) []*LoadError {
+	var many LoadErrors
+	if errors.As(err, &many) {
+		return many
+	}
+	var one *LoadError
+	if errors.As(err, &one) {
+		return []*LoadError{one}
+	}
+	return nil
+}
+
+// refuse is the error of a whole file or folder.
+func refuse(path, format string, args ...any) error {
+	return LoadErrors{{Path: path, Sentence: fmt.Sprintf(format, args...)}}
+}
+
+// nearest returns the candidate that name is most likely a misspelling of, or "". A third of the letters may be
+// wrong, or two that changed places: more than that is another word.
+func nearest(name string, candidates []string) string {
+	best, limit := "", max(2, len(name)/3)
+	if len(name) < 4 {
+		limit = 1
+	}
+	for _, c := range candidates {
+		if d := edits(strings.ToLower(name), c); d <= limit {
+			best, limit = c, d-1
+		}
+	}
+	return best
+}
+
+// edits is the Levenshtein distance, in bytes.
+func edits(a, b string) int {
+	if len(a) > 64 || len(b) > 64 {
+		return 64
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// quote shows a short text of a file inside a sentence; long ones are cut, control characters escaped.
+func quote(s string) string {
+	const limit = 60
+	if len(s) > limit {
+		return fmt.Sprintf("%q…", strings.ToValidUTF8(s[:limit], ""))
+	}
+	return fmt.Sprintf("%q", s)
+}
