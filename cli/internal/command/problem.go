@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 
+	"github.com/b3abf3ee/portcullis/cli/internal/bundle"
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
 	"github.com/b3abf3ee/portcullis/cli/internal/scaffold"
+	"github.com/b3abf3ee/portcullis/host/core"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/plugin"
+	"github.com/b3abf3ee/portcullis/sdk/guestbuild"
+	"github.com/b3abf3ee/portcullis/sdk/manifest"
 )
 
 // problemOf turns any error into what a person is shown. Errors that packages below typed keep their words and get
@@ -17,7 +21,7 @@ func problemOf(ctx context.Context, err error) *console.Problem {
 	if errors.As(err, &p) {
 		return p
 	}
-	for _, known := range []func(error) *console.Problem{pluginProblem, scaffoldProblem, idProblem} {
+	for _, known := range []func(error) *console.Problem{pluginProblem, buildProblem, coreProblem, scaffoldProblem, idProblem} {
 		if p := known(err); p != nil {
 			p.Cause = err
 			return p
@@ -88,4 +92,43 @@ func pluginProblem(err error) *console.Problem {
 		return problem("plugin_source_"+source.Code, source)
 	}
 	return nil
+}
+
+// buildProblem is what a build can end with; in a person's own sources, so that the compiler's words are the message.
+func buildProblem(err error) *console.Problem {
+	var toolchain *guestbuild.ToolchainError
+	var compile *guestbuild.CompileError
+	var invalid *manifest.InvalidError
+	var nowhere *bundle.NowhereError
+	switch {
+	case errors.As(err, &toolchain):
+		return &console.Problem{Code: "no_go_toolchain", Message: "there is no Go toolchain on PATH to build plugins with", Exit: console.ExitUsage, Remedy: "install Go 1.26 or newer (https://go.dev/dl) and put its go command on PATH"}
+	case errors.As(err, &compile):
+		return &console.Problem{Code: "build_failed", Message: compile.Dir + " does not build:\n" + compile.Output, Exit: console.ExitNo, Remedy: "mend that and type the command again"}
+	case errors.As(err, &invalid):
+		return &console.Problem{Code: "manifest_invalid", Message: invalid.Error(), Exit: console.ExitNo, Remedy: "mend what the plugin says about itself in sdk.Register and build it again"}
+	case errors.As(err, &nowhere):
+		return &console.Problem{
+			Code: "no_plugins_here", Message: nowhere.Error(), Exit: console.ExitUsage,
+			Remedy: "run the command inside a checkout, name one with --source DIR, or use a release that carries the plugins (built with -tags bundled)",
+		}
+	}
+	return nil
+}
+
+// coreProblem is a file of the home that a person wrote. All faults are shown; the first gives the place.
+func coreProblem(err error) *console.Problem {
+	faults := core.Faults(err)
+	if len(faults) == 0 {
+		return nil
+	}
+	first := faults[0]
+	p := &console.Problem{
+		Code: "bad_configuration", Message: first.Sentence, File: first.Path, Line: first.Line, Column: first.Column,
+		Exit: console.ExitUsage, Remedy: "mend the file; `portcullis doctor` checks everything",
+	}
+	for _, f := range faults[1:] {
+		p.Message += "\n" + f.Error()
+	}
+	return p
 }

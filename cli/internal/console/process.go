@@ -15,6 +15,7 @@ type Process struct {
 	Out, Err io.Writer
 	Env      func(string) string // value of a variable, empty when it is not set
 	Dir      string              // working directory, absolute
+	Program  string              // path of the running program; empty when it is not known
 	Signals  <-chan os.Signal    // interrupts; nil: there are none
 	Kill     func()              // ends the process at once, on a second interrupt
 }
@@ -29,10 +30,14 @@ func System() Process {
 	if err != nil {
 		dir = "." // a folder that is gone: the first use of a path says so with its name
 	}
+	program, err := os.Executable()
+	if err != nil {
+		program = "" // only the look for a checkout around the program is lost
+	}
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	return Process{
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv, Dir: dir,
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv, Dir: dir, Program: program,
 		Signals: signals,
 		Kill:    func() { os.Exit(ExitInterrupted) },
 	}
@@ -41,8 +46,9 @@ func System() Process {
 // screen is implemented by a writer or reader that stands for a terminal without being one.
 type screen interface{ Columns() int }
 
-// Interactive reports whether a person can be asked: both ends are a terminal.
-func (p Process) Interactive() bool { return isTerminal(p.In) && isTerminal(p.Out) }
+// Interactive reports whether a person can be asked: questions go to Err and answers come from In, and both are a
+// terminal.
+func (p Process) Interactive() bool { return isTerminal(p.In) && isTerminal(p.Err) }
 
 func isTerminal(stream any) bool {
 	if _, ok := stream.(screen); ok {

@@ -26,6 +26,9 @@ func TestEveryKindOfArgumentIsEscaped(t *testing.T) {
 	text.Table([]string{"a"}, [][]any{{hostile}, {Bad(hostile)}})
 	text.Stream(hostile)
 	text.Prose("  ", hostile)
+	if n, err := Escaping(&buf).Write([]byte(hostile)); n != len(hostile) || err != nil {
+		t.Errorf("Escaping: %d, %v", n, err)
+	}
 	out := buf.String()
 	for _, own := range []string{"\x1b[1m", "\x1b[31m", "\x1b[0m"} {
 		out = strings.ReplaceAll(out, own, "")

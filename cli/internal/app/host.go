@@ -1,0 +1,73 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/b3abf3ee/portcullis/host"
+	"github.com/b3abf3ee/portcullis/host/approval"
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/store/sqlite"
+)
+
+// HostOptions is what a command wants of the host it opens.
+type HostOptions struct {
+	Command  string            // who holds the home's lock, for other processes' messages
+	CacheDir string            // compiled plugins; empty: the home's own
+	Prompter approval.Prompter // nil: nobody can be asked here
+	Wait     time.Duration     // with no Prompter: how long to wait for another process to decide
+	Progress func(line string)
+	LogLevel string    // debug, info, warn, error or off
+	LogTo    io.Writer // where the log goes, already safe for a terminal
+}
+
+// Running is an open host with the store and the lock under it.
+type Running struct {
+	*host.Host
+	store *sqlite.Store
+	lock  *Lock
+}
+
+// OpenHost takes the home's lock and opens its host. Close gives everything back.
+func (h Home) OpenHost(ctx context.Context, o HostOptions) (_ *Running, err error) {
+	if err := h.Check(); err != nil {
+		return nil, err
+	}
+	r := &Running{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, r.shut())
+		}
+	}()
+	if r.lock, err = h.TakeLock(o.Command); err != nil {
+		return nil, err
+	}
+	r.store, err = sqlite.Open(ctx, sqlite.Config{Path: h.Join(DatabaseName), Clock: time.Now, IDs: id.NewSource(time.Now, rand.Reader)})
+	if err != nil {
+		return nil, err
+	}
+	r.Host, err = host.Open(ctx, host.Config{
+		Home: h.Path, Store: r.store, CacheDir: o.CacheDir, Prompter: o.Prompter, Wait: o.Wait, Progress: o.Progress,
+		Log: hclog.New(&hclog.LoggerOptions{Name: "portcullis", Level: hclog.LevelFromString(o.LogLevel), Output: o.LogTo}),
+	})
+	return r, err
+}
+
+// Close closes the host, then its store, then lets the home go. It is called once.
+func (r *Running) Close() error { return errors.Join(r.Host.Close(), r.shut()) }
+
+func (r *Running) shut() error {
+	var errs []error
+	if r.store != nil {
+		errs = append(errs, r.store.Close())
+	}
+	if r.lock != nil {
+		errs = append(errs, r.lock.Release())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,85 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/host/approval"
+	"github.com/b3abf3ee/portcullis/host/authority"
+	"github.com/b3abf3ee/portcullis/host/event"
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/policy/capability"
+	"github.com/b3abf3ee/portcullis/policy/principal"
+	"github.com/b3abf3ee/portcullis/store/sqlite"
+)
+
+// Records is the store of a home with the operator in front of it, and nothing that could run an effect: what reading
+// history, deciding questions and granting need. It works beside a process that holds the home's lock.
+type Records struct {
+	Store *sqlite.Store
+	// By is the operator, for the reason that was given to [Home.OpenRecords]. It ends with Close.
+	By principal.Scope
+
+	resolver *authority.Resolver
+	ids      *id.Source
+	clock    func() time.Time
+}
+
+// OpenRecords opens the store of a home that exists, making an empty one when there is none. reason goes into the
+// audit record of the operator's authority.
+func (h Home) OpenRecords(ctx context.Context, reason string) (*Records, error) {
+	if err := h.Check(); err != nil {
+		return nil, err
+	}
+	ids := id.NewSource(time.Now, rand.Reader)
+	store, err := sqlite.Open(ctx, sqlite.Config{Path: h.Join(DatabaseName), Clock: time.Now, IDs: ids})
+	if err != nil {
+		return nil, err
+	}
+	r := &Records{Store: store, resolver: authority.NewResolver(store, store, time.Now, ids), ids: ids, clock: time.Now}
+	if r.By, err = r.resolver.Operator(ctx, reason); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+// Close ends the operator's authority and closes the store.
+func (r *Records) Close() error {
+	r.resolver.Close()
+	return r.Store.Close()
+}
+
+// Decide records the operator's answer to a question; see [approval.Gate.Record].
+func (r *Records) Decide(ctx context.Context, a id.Approval, allow bool, reach approval.Reach, reason string) (approval.Question, approval.Recording, error) {
+	gate := approval.NewGate(approval.Config{Journal: r.Store, Clock: r.clock, IDs: r.ids})
+	q, how, err := gate.Record(ctx, r.By, a, allow, reach, reason)
+	if err != nil {
+		return q, how, fmt.Errorf("app: record the decision: %w", err)
+	}
+	return q, how, nil
+}
+
+// Grant lets a plugin use one capability; false when it might already. The audit record is written with it.
+func (r *Records) Grant(ctx context.Context, plugin string, g capability.Grant) (bool, error) {
+	return r.Store.GrantPlugin(ctx, r.By, plugin, g, r.about(event.PluginGranted, plugin, g))
+}
+
+// Revoke takes a capability back; false when the plugin had no such grant.
+func (r *Records) Revoke(ctx context.Context, plugin string, g capability.Grant) (bool, error) {
+	return r.Store.RevokePlugin(ctx, r.By, plugin, g, r.about(event.PluginRevoked, plugin, g))
+}
+
+// Note appends one audit record of the operator's about a plugin.
+func (r *Records) Note(ctx context.Context, kind event.Kind, fields ...event.Field) error {
+	return r.Store.Record(ctx, event.Record{ID: r.ids.Event(), At: r.clock(), Kind: kind, Principal: r.By.PrincipalID(), Fields: fields})
+}
+
+func (r *Records) about(kind event.Kind, plugin string, g capability.Grant) event.Record {
+	return event.Record{
+		ID: r.ids.Event(), At: r.clock(), Kind: kind, Principal: r.By.PrincipalID(),
+		Fields: []event.Field{event.F("plugin", plugin), event.F("grant", g.String())},
+	}
+}

@@ -1,0 +1,150 @@
+package command
+
+import (
+	"context"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/b3abf3ee/portcullis/cli/internal/app"
+	"github.com/b3abf3ee/portcullis/cli/internal/console"
+	"github.com/b3abf3ee/portcullis/host/approval"
+	"github.com/b3abf3ee/portcullis/host/id"
+)
+
+func (s *shell) approvals() *cli.Command {
+	reason := &cli.StringFlag{Name: "reason", Usage: "`WORDS` for the record"}
+	return &cli.Command{
+		Name: "approvals", Usage: "questions about calls that a person must allow", Action: group,
+		Subcommands: []*cli.Command{
+			{
+				Name: "list", Usage: "list questions, newest first", Action: s.listApprovals,
+				Flags: []cli.Flag{
+					&cli.StringFlag{Name: "state", Usage: "only those in `STATE`: pending, allowed, denied, expired or all", Value: "pending"},
+					limitFlag(20),
+				},
+			},
+			{Name: "show", Usage: "show one question whole", ArgsUsage: "APPROVAL", Action: s.showApproval},
+			{
+				Name: "allow", Usage: "let the call of a pending question run", ArgsUsage: "APPROVAL",
+				Flags: []cli.Flag{
+					&cli.BoolFlag{Name: "session", Usage: "and further calls that the question's rule covers, until the session ends"},
+					reason,
+				},
+				Action: func(c *cli.Context) error { return s.decide(c, true) },
+			},
+			{
+				Name: "deny", Usage: "do not let the call of a pending question run", ArgsUsage: "APPROVAL",
+				Flags: []cli.Flag{reason}, Action: func(c *cli.Context) error { return s.decide(c, false) },
+			},
+		},
+	}
+}
+
+// approvalAnswer is a question in a document.
+type approvalAnswer struct {
+	ID        id.Approval    `json:"id"`
+	State     approval.State `json:"state"`
+	Session   id.Session     `json:"session"`
+	Turn      id.Turn        `json:"turn"`
+	Effect    id.Effect      `json:"effect"`
+	Principal string         `json:"principal"`
+	Core      string         `json:"core"`
+	Tool      string         `json:"tool"`
+	Plugin    string         `json:"plugin,omitempty"`
+	Risk      string         `json:"risk"`
+	Needs     []string       `json:"needs"`
+	Why       string         `json:"why"`
+	Arguments string         `json:"arguments"`
+	Digest    string         `json:"arguments_sha256"`
+	Covers    string         `json:"session_covers,omitempty"` // only when it may be allowed for the session
+	Asked     *string        `json:"asked"`
+	Expires   *string        `json:"expires"`
+	Reach     approval.Reach `json:"reach,omitempty"`
+	DecidedBy string         `json:"decided_by,omitempty"`
+	Reason    string         `json:"reason,omitempty"`
+	Decided   *string        `json:"decided,omitempty"`
+}
+
+func approvalOf(q approval.Question) approvalAnswer {
+	a := approvalAnswer{
+		ID: q.ID, State: q.State, Session: q.Session, Turn: q.Turn, Effect: q.Effect, Principal: q.Principal, Core: q.Core,
+		Tool: q.Tool, Plugin: q.Plugin, Risk: q.Risk.String(), Needs: append([]string{}, q.Needs...), Why: q.Why,
+		Arguments: q.Arguments, Digest: q.Digest, Asked: moment(q.Asked), Expires: moment(q.Expires), Reach: q.Reach,
+		DecidedBy: q.DecidedBy, Reason: q.Reason, Decided: moment(q.Decided),
+	}
+	if q.Cacheable {
+		a.Covers = q.RuleKey
+	}
+	return a
+}
+
+func (s *shell) listApprovals(c *cli.Context) error {
+	if _, err := operands(c); err != nil {
+		return err
+	}
+	n, err := limit(c, 500)
+	if err != nil {
+		return err
+	}
+	state := approval.State(c.String("state"))
+	switch state {
+	case approval.Pending, approval.Allowed, approval.Denied, approval.Expired:
+	case "all":
+		state = ""
+	default:
+		p := usage("--state %q is not one of pending, allowed, denied, expired, all", string(state))
+		p.Remedy = "write --state=all"
+		return p
+	}
+	return s.records(c, func(ctx context.Context, r *app.Records) error {
+		found, err := r.Store.Questions(ctx, r.By, state, n)
+		if err != nil {
+			return err
+		}
+		answer := struct {
+			Approvals []approvalAnswer `json:"approvals"`
+		}{[]approvalAnswer{}}
+		var rows [][]any
+		for _, q := range found {
+			answer.Approvals = append(answer.Approvals, approvalOf(q))
+			rows = append(rows, []any{q.ID, q.State, q.Tool, q.Risk, stamp(q.Asked), stamp(q.Expires), console.Cut(q.Arguments, 40)})
+		}
+		return s.out.Answer(answer, func(t *console.Text) {
+			if len(rows) == 0 {
+				t.Say("no questions of that state; `portcullis approvals list --state=all` shows every one")
+				return
+			}
+			t.Table([]string{"approval", "state", "tool", "risk", "asked", "expires", "arguments"}, rows)
+		})
+	})
+}
+
+func (s *shell) showApproval(c *cli.Context) error {
+	args, err := operands(c)
+	if err != nil {
+		return err
+	}
+	name, err := id.ParseApproval(args[0])
+	if err != nil {
+		return err
+	}
+	return s.records(c, func(ctx context.Context, r *app.Records) error {
+		q, ok, err := r.Store.Question(ctx, r.By, name)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return notFound("approval", name, "portcullis approvals list --state=all")
+		}
+		return s.out.Answer(approvalOf(q), func(t *console.Text) {
+			sayQuestion(t, q)
+			t.Say("state      %s", q.State)
+			if q.State != approval.Pending {
+				t.Say("decided    by %s at %s: %s", q.DecidedBy, stamp(q.Decided), q.Reason)
+			} else if time.Now().Before(q.Expires) {
+				t.Say("to decide  `portcullis approvals allow %s` or `portcullis approvals deny %s` until %s", q.ID, q.ID, stamp(q.Expires))
+			}
+		})
+	})
+}

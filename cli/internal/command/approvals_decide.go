@@ -1,0 +1,74 @@
+package command
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/b3abf3ee/portcullis/cli/internal/app"
+	"github.com/b3abf3ee/portcullis/cli/internal/console"
+	"github.com/b3abf3ee/portcullis/host/approval"
+	"github.com/b3abf3ee/portcullis/host/id"
+)
+
+// decide records the operator's answer to one question, by its id alone: never by free text, never "the last one".
+func (s *shell) decide(c *cli.Context, allow bool) error {
+	args, err := operands(c)
+	if err != nil {
+		return err
+	}
+	name, err := id.ParseApproval(args[0])
+	if err != nil {
+		return err
+	}
+	reach := approval.Once
+	if allow && c.Bool("session") {
+		reach = approval.ForSession
+	}
+	return s.records(c, func(ctx context.Context, r *app.Records) error {
+		q, how, err := r.Decide(ctx, name, allow, reach, c.String("reason"))
+		if err != nil {
+			return err
+		}
+		if p := notRecorded(name, q, how, allow); p != nil {
+			return p
+		}
+		return s.out.Answer(approvalOf(q), func(t *console.Text) {
+			switch {
+			case !allow:
+				t.Say("%s %s will not run", console.Bad("denied:"), q.Tool)
+			case q.Reach == approval.ForSession:
+				t.Say("%s %s, and further calls of this session that are covered by %s", console.Good("allowed:"), q.Tool, q.RuleKey)
+			default:
+				t.Say("%s %s, this once", console.Good("allowed:"), q.Tool)
+				if reach == approval.ForSession {
+					t.Say("not for the session: this question does not offer that")
+				}
+			}
+		})
+	})
+}
+
+// notRecorded is the failure of an answer that changed nothing, or nil. To give the answer that stands already is not
+// a failure.
+func notRecorded(name id.Approval, q approval.Question, how approval.Recording, allow bool) error {
+	no := func(code, format string, a ...any) error {
+		return &console.Problem{
+			Code: code, Exit: console.ExitNo, Message: fmt.Sprintf(format, a...),
+			Remedy: "`portcullis approvals list` shows what may still be answered",
+		}
+	}
+	switch how {
+	case approval.Recorded:
+		return nil
+	case approval.AlreadyDecided:
+		if q.State == approval.Allowed && allow || q.State == approval.Denied && !allow {
+			return nil
+		}
+		return no("already_decided", "approval %s is %s already, by %s, and keeps its first answer", name, q.State, q.DecidedBy)
+	case approval.TooLate:
+		return no("approval_expired", "approval %s expired at %s; the call was not run", name, stamp(q.Expires))
+	}
+	return notFound("approval", name, "portcullis approvals list --state=all")
+}

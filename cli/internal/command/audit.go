@@ -1,0 +1,125 @@
+package command
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/b3abf3ee/portcullis/cli/internal/app"
+	"github.com/b3abf3ee/portcullis/cli/internal/console"
+	"github.com/b3abf3ee/portcullis/host/event"
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/turn"
+)
+
+func (s *shell) audit() *cli.Command {
+	return &cli.Command{
+		Name: "audit", Usage: "list what was decided and done, newest first",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "session", Usage: "only of this `SESSION`"},
+			&cli.StringFlag{Name: "turn", Usage: "only of this `TURN`"},
+			&cli.StringFlag{Name: "kind", Usage: "only of this `KIND`, as in effect.denied"},
+			&cli.StringFlag{Name: "since", Usage: "only from `TIME` on: 2026-01-31, 2026-01-31T12:00:00Z, or 90m for the last ninety minutes"},
+			limitFlag(50),
+		},
+		Action: s.listAudit,
+	}
+}
+
+// recordAnswer is an audit record in a document.
+type recordAnswer struct {
+	ID        id.Event          `json:"id"`
+	At        *string           `json:"at"`
+	Kind      event.Kind        `json:"kind"`
+	Principal string            `json:"principal,omitempty"`
+	Session   id.Session        `json:"session,omitempty"`
+	Turn      id.Turn           `json:"turn,omitempty"`
+	Effect    id.Effect         `json:"effect,omitempty"`
+	Trace     id.Trace          `json:"trace,omitempty"`
+	Fields    map[string]string `json:"fields"`
+}
+
+func recordOf(r event.Record) recordAnswer {
+	fields := map[string]string{}
+	for _, f := range r.Fields {
+		fields[f.Name] = f.Value
+	}
+	return recordAnswer{r.ID, moment(r.At), r.Kind, r.Principal, r.Session, r.Turn, r.Effect, r.Trace, fields}
+}
+
+func (s *shell) listAudit(c *cli.Context) error {
+	query, err := auditQuery(c)
+	if err != nil {
+		return err
+	}
+	return s.records(c, func(ctx context.Context, r *app.Records) error {
+		found, err := r.Store.Events(ctx, r.By, query)
+		if err != nil {
+			return err
+		}
+		answer := struct {
+			Events []recordAnswer `json:"events"`
+		}{[]recordAnswer{}}
+		var rows [][]any
+		for _, e := range found {
+			answer.Events = append(answer.Events, recordOf(e))
+			words := make([]string, 0, len(e.Fields))
+			for _, f := range e.Fields {
+				if f.Value != "" {
+					words = append(words, f.Name+"="+f.Value)
+				}
+			}
+			rows = append(rows, []any{stamp(e.At), e.Kind, e.Principal, console.Cut(strings.Join(words, " "), 120)})
+		}
+		return s.out.Answer(answer, func(t *console.Text) {
+			if len(rows) == 0 {
+				t.Say("no records match")
+				return
+			}
+			t.Table([]string{"at", "kind", "principal", "details"}, rows)
+		})
+	})
+}
+
+func auditQuery(c *cli.Context) (q turn.EventQuery, err error) {
+	if _, err = operands(c); err != nil {
+		return q, err
+	}
+	if q.Limit, err = limit(c, 1000); err != nil {
+		return q, err
+	}
+	if text := c.String("session"); text != "" {
+		if q.Session, err = id.ParseSession(text); err != nil {
+			return q, err
+		}
+	}
+	if text := c.String("turn"); text != "" {
+		if q.Turn, err = id.ParseTurn(text); err != nil {
+			return q, err
+		}
+	}
+	q.Kind = event.Kind(c.String("kind"))
+	if text := c.String("since"); text != "" {
+		if q.Since, err = since(text, time.Now()); err != nil {
+			return q, err
+		}
+	}
+	return q, nil
+}
+
+// since reads a point in time: a date, a moment, or how long ago.
+func since(text string, now time.Time) (time.Time, error) {
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return now.Add(-d), nil
+	}
+	for _, layout := range []string{time.RFC3339, time.DateTime, time.DateOnly} {
+		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	p := usage("--since %q is not a time", console.Cut(text, 40))
+	p.Remedy = "write --since=2026-01-31, --since=2026-01-31T12:00:00Z or --since=90m"
+	return time.Time{}, p
+}

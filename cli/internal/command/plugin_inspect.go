@@ -1,0 +1,164 @@
+package command
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/b3abf3ee/portcullis/cli/internal/app"
+	"github.com/b3abf3ee/portcullis/cli/internal/console"
+	"github.com/b3abf3ee/portcullis/host/plugin"
+	"github.com/b3abf3ee/portcullis/policy/capability"
+	"github.com/b3abf3ee/portcullis/sdk/manifest"
+	"github.com/b3abf3ee/portcullis/sdk/wire"
+)
+
+func (s *shell) pluginInspect() *cli.Command {
+	return &cli.Command{
+		Name: "inspect", Usage: "show what a plugin is, what it asks for and why, and what it was granted", ArgsUsage: "TARGET",
+		Description: "TARGET is an installed plugin, ID or ID@VERSION, or a folder of a built one. Nothing of the plugin runs.",
+		Action:      s.inspect,
+	}
+}
+
+// inspectAnswer is the document of an inspection.
+type inspectAnswer struct {
+	Installed bool               `json:"installed"`
+	Path      string             `json:"path"`
+	Digest    string             `json:"digest"`
+	Needs     []need             `json:"needs"`
+	Imports   []importAnswer     `json:"imports"`
+	Grants    []string           `json:"grants"`
+	Manifest  *manifest.Manifest `json:"manifest"`
+}
+
+// importAnswer is a host function that the binary imports and that needs a capability.
+type importAnswer struct {
+	Name    string `json:"name"`
+	Needs   string `json:"needs"`
+	Granted bool   `json:"granted"`
+}
+
+func (s *shell) inspect(c *cli.Context) error {
+	args, err := operands(c)
+	if err != nil {
+		return err
+	}
+	answer, err := s.inspectTarget(c.Context, args[0])
+	if err != nil {
+		return err
+	}
+	home, err := s.home()
+	if err != nil {
+		return err
+	}
+	var granted capability.Snapshot
+	if home.Check() == nil {
+		err := s.records(c, func(ctx context.Context, r *app.Records) error {
+			granted, err = r.Store.PluginGrants(ctx, answer.Manifest.ID)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	answer.Needs, answer.Grants = needsOf(answer.Manifest, granted), granted.Strings()
+	answer.Imports = importsOf(answer.Manifest, granted)
+	return s.out.Answer(answer, func(t *console.Text) { sayInspected(t, answer, grantLines(answer.Manifest, granted)) })
+}
+
+// inspectTarget reads an installed plugin, or one in a folder.
+func (s *shell) inspectTarget(ctx context.Context, typed string) (inspectAnswer, error) {
+	if info, err := os.Stat(s.path(typed)); !strings.ContainsAny(typed, `/\`) && !strings.HasPrefix(typed, ".") || err == nil && info.IsDir() {
+		if id, _ := target(typed); wire.ValidPluginID(id) {
+			in, err := s.installed(ctx, typed)
+			if err == nil || info == nil {
+				return inspectAnswer{Installed: true, Path: in.Path, Digest: in.Digest, Manifest: in.Manifest}, err
+			}
+		}
+	}
+	dir, err := s.builtIn(typed)
+	if err != nil {
+		return inspectAnswer{}, err
+	}
+	raw, err := readAtMost(filepath.Join(dir, manifest.FileName), manifest.MaxBytes)
+	if err != nil {
+		return inspectAnswer{}, err
+	}
+	m, err := manifest.Parse(raw)
+	if err != nil {
+		return inspectAnswer{}, &plugin.SourceError{Path: filepath.Join(dir, manifest.FileName), Code: "manifest_invalid", Detail: "is refused: " + err.Error()}
+	}
+	wasm, err := readAtMost(filepath.Join(dir, m.Wasm.File), manifest.MaxWasmBytes)
+	if err != nil {
+		return inspectAnswer{}, err
+	}
+	if sum := sha256.Sum256(wasm); hex.EncodeToString(sum[:]) != m.Wasm.SHA256 {
+		return inspectAnswer{}, &plugin.SourceError{Path: dir, Code: "wasm_changed", Detail: "has a " + m.Wasm.File + " that is not the one its " + manifest.FileName + " describes; build both again with `portcullis plugin build DIR`"}
+	}
+	sum := sha256.Sum256(raw)
+	return inspectAnswer{Path: dir, Digest: "sha256:" + hex.EncodeToString(sum[:]), Manifest: m}, nil
+}
+
+// readAtMost reads a file of at most limit bytes.
+func readAtMost(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		p := usage("%v", err)
+		p.Code, p.Remedy = "unreadable_file", "build the plugin again with `portcullis plugin build DIR`"
+		return nil, p
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		p := usage("%s has more than %d bytes", path, limit)
+		p.Code, p.Remedy = "file_too_large", "build the plugin again with `portcullis plugin build DIR`"
+		return nil, p
+	}
+	return data, err
+}
+
+func importsOf(m *manifest.Manifest, granted capability.Snapshot) []importAnswer {
+	out := []importAnswer{}
+	for _, text := range m.Imports {
+		module, name, ok := wire.SplitImport(text)
+		if !ok {
+			continue
+		}
+		known, _ := wire.LookupImport(module, name)
+		if known.Needs == "" {
+			continue
+		}
+		needs, err := capability.Parse(known.Needs)
+		out = append(out, importAnswer{name, known.Needs, err == nil && granted.Meets(needs)})
+	}
+	return out
+}
+
+func sayInspected(t *console.Text, a inspectAnswer, next []string) {
+	m := a.Manifest
+	t.Say("%s %s  %s", console.Bold(m.ID), m.Version, m.Summary)
+	t.Say("licence %s, contract %s, %d bytes of wasm", m.License, m.ABI, m.Wasm.Size)
+	t.Say("digest  %s", a.Digest)
+	t.Say("in      %s", a.Path)
+	for _, tool := range m.Tools {
+		uses := strings.Join(tool.Capabilities, ", ")
+		if uses == "" {
+			uses = "nothing"
+		}
+		t.Say("tool    %s (risk %s, approval %s, recovery %s, uses %s): %s", console.Bold(tool.Name), tool.Risk, tool.Approval, tool.Recovery, uses, tool.Description)
+	}
+	for _, e := range m.Egress {
+		t.Say("reaches %s: %s", e.Host, e.Reason)
+	}
+	for _, i := range a.Imports {
+		t.Say("imports %s, which needs %s (%s)", i.Name, i.Needs, granting(i.Granted))
+	}
+	sayNeeds(t, a.Needs, next)
+}

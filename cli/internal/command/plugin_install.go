@@ -1,0 +1,141 @@
+package command
+
+import (
+	"context"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/b3abf3ee/portcullis/cli/internal/agentfile"
+	"github.com/b3abf3ee/portcullis/cli/internal/app"
+	"github.com/b3abf3ee/portcullis/cli/internal/console"
+	"github.com/b3abf3ee/portcullis/host/core"
+	"github.com/b3abf3ee/portcullis/host/event"
+	"github.com/b3abf3ee/portcullis/host/plugin"
+)
+
+func (s *shell) pluginInstall() *cli.Command {
+	return &cli.Command{
+		Name: "install", Usage: "check a built plugin and copy it into the home", ArgsUsage: "DIR",
+		Description: "DIR is a folder with plugin.json, or a plugin's folder that `plugin build` built. Installing grants\n" +
+			"nothing. A core uses a plugin only when its agent.yaml pins it, which --core does.",
+		Flags: []cli.Flag{&cli.StringFlag{Name: "core", Usage: "pin the plugin in the core `ID`"}},
+		Action: func(c *cli.Context) error {
+			args, err := operands(c)
+			if err != nil {
+				return err
+			}
+			dir, err := s.builtIn(args[0])
+			if err != nil {
+				return err
+			}
+			return s.records(c, func(ctx context.Context, r *app.Records) error { return s.install(ctx, r, dir, c.String("core")) })
+		},
+	}
+}
+
+func (s *shell) install(ctx context.Context, r *app.Records, dir, coreID string) error {
+	home, err := s.home()
+	if err != nil {
+		return err
+	}
+	if coreID != "" { // before anything is copied: a misspelt core must leave nothing behind
+		if _, err := core.Load(ctx, home.Path, coreID); err != nil {
+			return err
+		}
+	}
+	in, err := plugin.At(home.Path).Install(ctx, dir)
+	if err != nil {
+		return err
+	}
+	fields := []event.Field{event.F("plugin", in.ID), event.F("version", in.Version), event.F("digest", in.Digest)}
+	if err := r.Note(ctx, event.PluginInstalled, fields...); err != nil {
+		return err
+	}
+	granted, err := r.Store.PluginGrants(ctx, in.ID)
+	if err != nil {
+		return err
+	}
+	answer := struct {
+		ID        string   `json:"id"`
+		Version   string   `json:"version"`
+		Digest    string   `json:"digest"`
+		Path      string   `json:"path"`
+		Core      string   `json:"core,omitempty"`
+		CoreAdded bool     `json:"core_changed"`
+		Needs     []need   `json:"needs"`
+		Next      []string `json:"next"`
+	}{ID: in.ID, Version: in.Version, Digest: in.Digest, Path: in.Path, Core: coreID, Needs: needsOf(in.Manifest, granted), Next: grantLines(in.Manifest, granted)}
+	if coreID != "" {
+		if answer.CoreAdded, err = pin(ctx, home, coreID, in); err != nil {
+			return err
+		}
+	}
+	return s.out.Answer(answer, func(t *console.Text) {
+		t.Say("%s %s %s", console.Good("installed:"), console.Bold(in.ID), in.Version)
+		t.Say("digest %s", in.Digest)
+		switch {
+		case answer.CoreAdded:
+			t.Say("pinned in %s", home.Join(core.FolderName, coreID, core.AgentFile))
+		case coreID == "":
+			t.Say("no core uses it yet; `--core assistant` pins it, or add to an agent.yaml:")
+			t.Prose("  ", "plugins:\n  - id: "+in.ID+"\n    version: "+in.Version+"\n    digest: "+in.Digest)
+		}
+		sayNeeds(t, answer.Needs, answer.Next)
+	})
+}
+
+func sayNeeds(t *console.Text, needs []need, next []string) {
+	for _, n := range needs {
+		t.Say("asks for %s (%s): %s", n.Name, granting(n.Granted), n.Reason)
+	}
+	if len(next) > 0 {
+		t.Say("to grant:")
+	}
+	for _, line := range next {
+		t.Say("  %s", line)
+	}
+}
+
+// pin lists the plugin in the core's agent.yaml and loads the core again. false when it was listed already.
+func pin(ctx context.Context, home app.Home, coreID string, in plugin.Installed) (bool, error) {
+	return editCore(ctx, home, coreID, func(data []byte) ([]byte, bool, error) {
+		return agentfile.AddPlugin(data, agentfile.Pin{ID: in.ID, Version: in.Version, Digest: in.Digest})
+	})
+}
+
+// editCore changes one core's agent.yaml. When the core does not load afterwards, the file gets its old content back.
+func editCore(ctx context.Context, home app.Home, coreID string, edit func([]byte) ([]byte, bool, error)) (bool, error) {
+	file := home.Join(core.FolderName, coreID, core.AgentFile)
+	before, err := os.ReadFile(file)
+	if err != nil {
+		return false, err
+	}
+	after, changed, err := edit(before)
+	if err != nil {
+		return false, atFile(err, path.Join(core.FolderName, coreID, core.AgentFile))
+	}
+	if !changed {
+		return false, nil
+	}
+	if err := agentfile.Replace(file, after); err != nil {
+		return false, err
+	}
+	if _, err := core.Load(ctx, home.Path, coreID); err != nil {
+		if back := agentfile.Replace(file, before); back != nil {
+			return false, back
+		}
+		return false, err
+	}
+	return true, nil
+}
+
+// atFile says of an edit that must be made by hand in which file.
+func atFile(err error, name string) error {
+	p := usage("%v", err)
+	p.Code, p.File, p.Cause = "edit_by_hand", filepath.FromSlash(name), err
+	p.Remedy = "then look at the result with `portcullis doctor`"
+	return p
+}

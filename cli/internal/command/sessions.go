@@ -1,0 +1,139 @@
+package command
+
+import (
+	"context"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/b3abf3ee/portcullis/cli/internal/app"
+	"github.com/b3abf3ee/portcullis/cli/internal/console"
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/turn"
+)
+
+func (s *shell) sessions() *cli.Command {
+	return &cli.Command{
+		Name: "sessions", Usage: "the conversations of this home", Action: group,
+		Subcommands: []*cli.Command{
+			{Name: "list", Usage: "list sessions, newest first", Flags: []cli.Flag{limitFlag(20)}, Action: s.listSessions},
+			{
+				Name: "show", Usage: "show one session with its turns, newest first", ArgsUsage: "SESSION",
+				Flags: []cli.Flag{limitFlag(20)}, Action: s.showSession,
+			},
+		},
+	}
+}
+
+// sessionAnswer is a session in a document.
+type sessionAnswer struct {
+	ID        id.Session `json:"id"`
+	Core      string     `json:"core"`
+	Title     string     `json:"title"`
+	Principal string     `json:"principal"`
+	Authority string     `json:"authority"`
+	Channel   string     `json:"channel,omitempty"`
+	Turns     int        `json:"turns"`
+	Created   *string    `json:"created"`
+	LastTurn  *string    `json:"last_turn,omitempty"`
+}
+
+func sessionOf(s turn.Session) sessionAnswer {
+	return sessionAnswer{
+		ID: s.ID, Core: s.Core, Title: s.Title, Principal: s.Owner.PrincipalID, Authority: string(s.Owner.Authority),
+		Channel: s.Owner.Channel, Turns: s.Turns, Created: moment(s.Created), LastTurn: moment(s.LastTurn),
+	}
+}
+
+func (s *shell) listSessions(c *cli.Context) error {
+	if _, err := operands(c); err != nil {
+		return err
+	}
+	n, err := limit(c, 500)
+	if err != nil {
+		return err
+	}
+	return s.records(c, func(ctx context.Context, r *app.Records) error {
+		found, err := r.Store.Sessions(ctx, r.By, n)
+		if err != nil {
+			return err
+		}
+		answer := struct {
+			Sessions []sessionAnswer `json:"sessions"`
+		}{[]sessionAnswer{}}
+		var rows [][]any
+		for _, f := range found {
+			answer.Sessions = append(answer.Sessions, sessionOf(f))
+			rows = append(rows, []any{f.ID, f.Core, f.Turns, stamp(f.LastTurn), console.Cut(f.Title, 60)})
+		}
+		return s.out.Answer(answer, func(t *console.Text) {
+			if len(rows) == 0 {
+				t.Say("no sessions yet; `portcullis chat` starts one")
+				return
+			}
+			t.Table([]string{"session", "core", "turns", "last turn", "begins with"}, rows)
+		})
+	})
+}
+
+func (s *shell) showSession(c *cli.Context) error {
+	args, err := operands(c)
+	if err != nil {
+		return err
+	}
+	n, err := limit(c, 500)
+	if err != nil {
+		return err
+	}
+	session, err := id.ParseSession(args[0])
+	if err != nil {
+		return err
+	}
+	return s.records(c, func(ctx context.Context, r *app.Records) error {
+		found, ok, err := r.Store.Session(ctx, r.By, session)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return notFound("session", session, "portcullis sessions list")
+		}
+		turns, err := r.Store.Turns(ctx, r.By, session, n)
+		if err != nil {
+			return err
+		}
+		answer := struct {
+			sessionAnswer
+			List []turnAnswer `json:"turn_list"`
+		}{sessionOf(found), []turnAnswer{}}
+		var rows [][]any
+		for _, f := range turns {
+			answer.List = append(answer.List, turnOf(f))
+			rows = append(rows, []any{f.ID, stateStyle(f.State), stamp(f.Started), took(f.Finished.Sub(f.Started)), f.Steps, console.Cut(f.Input, 50)})
+			if f.Finished.IsZero() {
+				rows[len(rows)-1][3] = ""
+			}
+		}
+		return s.out.Answer(answer, func(t *console.Text) {
+			t.Say("%s  core %s, of %s, begun %s", console.Bold(string(found.ID)), found.Core, found.Owner.PrincipalID, stamp(found.Created))
+			t.Table([]string{"turn", "outcome", "started", "took", "steps", "input"}, rows)
+		})
+	})
+}
+
+// notFound is the one answer for what is not there and for what belongs to someone else.
+func notFound[T ~string](kind string, name T, list string) error {
+	return &console.Problem{
+		Code: kind + "_not_found", Exit: console.ExitNo, Message: kind + " " + string(name) + " not found",
+		Remedy: "`" + list + "` shows yours",
+	}
+}
+
+// stateStyle colours a turn's state or outcome.
+func stateStyle(s turn.State) console.Styled {
+	switch turn.Outcome(s) {
+	case turn.Completed:
+		return console.Good(string(s))
+	case turn.Failed, turn.Lost, turn.Indeterminate:
+		return console.Bad(string(s))
+	}
+	return console.Warn(string(s))
+}

@@ -1,0 +1,105 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/b3abf3ee/portcullis/cli/internal/app"
+	"github.com/b3abf3ee/portcullis/cli/internal/console"
+	"github.com/b3abf3ee/portcullis/host"
+	"github.com/b3abf3ee/portcullis/host/approval"
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/turn"
+)
+
+// turnFlags are those of commands that run turns.
+func turnFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "core", Usage: "core `ID`", DefaultText: "default_core of config.yaml"},
+		&cli.StringFlag{Name: "session", Usage: "go on in this `SESSION`"},
+		&cli.BoolFlag{Name: "fresh", Usage: "begin a new session; so does leaving --session out"},
+		&cli.StringFlag{Name: "provider", Usage: "`NAME` of a provider in config.yaml, instead of the core's"},
+		&cli.StringFlag{Name: "model", Usage: "`NAME` of a model, instead of the core's"},
+		&cli.StringFlag{Name: "script", Usage: "let the scripted model answer from `FILE`"},
+		approveFlag(),
+	}
+}
+
+// turnRequest reads turnFlags into a request without input.
+func (s *shell) turnRequest(c *cli.Context) (host.Request, error) {
+	req := host.Request{
+		Core: c.String("core"), Workspace: s.workspace(), Reason: c.Command.HelpName,
+		Model: turn.ModelChoice{Provider: c.String("provider"), Name: c.String("model")},
+	}
+	if script := c.String("script"); script != "" {
+		req.Model.Script = s.path(script)
+	}
+	if req.Model.Script != "" && (req.Model.Provider != "" || req.Model.Name != "") {
+		return req, usage("--script goes with neither --provider nor --model")
+	}
+	session, err := selector(c)
+	req.Session = session
+	return req, err
+}
+
+// selector reads --session and --fresh.
+func selector(c *cli.Context) (turn.Selector, error) {
+	switch text := c.String("session"); {
+	case text != "" && c.Bool("fresh"):
+		return turn.Selector{}, usage("--session and --fresh exclude each other")
+	case text != "":
+		session, err := id.ParseSession(text)
+		return turn.Selector{Kind: turn.Resume, Session: session}, err
+	}
+	return turn.Selector{Kind: turn.Fresh}, nil
+}
+
+// workspace is --workspace as an absolute path, or "" for the core's own.
+func (s *shell) workspace() string {
+	if s.flags.workspace == "" {
+		return ""
+	}
+	return filepath.Clean(s.path(s.flags.workspace))
+}
+
+// opened runs do with the home's host open. prompter is used when a asks.
+func (s *shell) opened(c *cli.Context, a approving, prompter approval.Prompter, do func(ctx context.Context, h *app.Running) error) (err error) {
+	home, err := s.home()
+	if err != nil {
+		return err
+	}
+	progress := console.NewProgress(s.proc.Err, time.Now)
+	defer progress.Close()
+	o := app.HostOptions{
+		Command: c.Command.Name, Wait: a.wait, LogLevel: s.flags.logLevel, LogTo: console.Escaping(s.proc.Err),
+		Progress: func(line string) { s.progress(progress, line) },
+	}
+	if a.ask {
+		o.Prompter = prompter
+	}
+	h, err := home.OpenHost(c.Context, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, h.Close()) }()
+	return do(c.Context, h)
+}
+
+// progress shows long work only where a person waits for it: a script's stderr stays free of it.
+func (s *shell) progress(p *console.Progress, line string) {
+	if s.proc.Interactive() && !s.out.JSON() {
+		p.Step("%s", line)
+	}
+}
+
+// finished tells a turn's own ending from a failure of ours: a turn that was cancelled has a result and an error.
+func finished(r turn.Result, err error) (turn.Result, error) {
+	if r.Turn() != "" && (errors.Is(err, console.ErrInterrupted) || errors.Is(err, context.Canceled)) {
+		return r, nil
+	}
+	return r, err
+}

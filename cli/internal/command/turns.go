@@ -1,0 +1,155 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/b3abf3ee/portcullis/cli/internal/app"
+	"github.com/b3abf3ee/portcullis/cli/internal/console"
+	"github.com/b3abf3ee/portcullis/host/effect"
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/turn"
+)
+
+func (s *shell) turns() *cli.Command {
+	return &cli.Command{
+		Name: "turns", Usage: "what single turns did", Action: group,
+		Subcommands: []*cli.Command{
+			{Name: "show", Usage: "show one turn with its effects, as they are kept", ArgsUsage: "TURN", Action: s.showTurn},
+		},
+	}
+}
+
+// turnAnswer is a turn in a document.
+type turnAnswer struct {
+	ID       id.Turn    `json:"id"`
+	Session  id.Session `json:"session"`
+	Core     string     `json:"core"`
+	Revision string     `json:"revision"`
+	State    turn.State `json:"state"`
+	Reason   string     `json:"reason,omitempty"`
+	Input    string     `json:"input"`
+	Reply    string     `json:"reply,omitempty"`
+	Steps    int        `json:"steps"`
+	Usage    usageOf    `json:"usage"`
+	Started  *string    `json:"started"`
+	Finished *string    `json:"finished,omitempty"`
+}
+
+// usageOf is what the models said a turn cost, in tokens.
+type usageOf struct {
+	Input      int64 `json:"input"`
+	Output     int64 `json:"output"`
+	CacheRead  int64 `json:"cache_read"`
+	CacheWrite int64 `json:"cache_write"`
+}
+
+func turnOf(t turn.Record) turnAnswer {
+	return turnAnswer{
+		ID: t.ID, Session: t.Session, Core: t.Core, Revision: t.Revision, State: t.State, Reason: t.Reason,
+		Input: t.Input, Reply: t.Reply, Steps: t.Steps, Usage: usageOf(t.Usage), Started: moment(t.Started), Finished: moment(t.Finished),
+	}
+}
+
+// effectAnswer is a stored effect in a document.
+type effectAnswer struct {
+	ID        id.Effect       `json:"id"`
+	Tool      string          `json:"tool"`
+	Plugin    string          `json:"plugin,omitempty"`
+	Status    effect.Status   `json:"status"`
+	Started   bool            `json:"started"`
+	Reason    string          `json:"reason,omitempty"`
+	Recovery  string          `json:"recovery,omitempty"`
+	Approval  id.Approval     `json:"approval,omitempty"`
+	Digest    string          `json:"arguments_sha256,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Durable   json.RawMessage `json:"durable,omitempty"`
+	StartedAt *string         `json:"started_at,omitempty"`
+	Duration  float64         `json:"duration_ms"`
+}
+
+func effectOf(e effect.Record) effectAnswer {
+	return effectAnswer{
+		ID: e.ID, Tool: e.Tool, Plugin: e.Plugin, Status: e.Status, Started: e.Started, Reason: e.Reason, Recovery: e.Recovery,
+		Approval: e.Approval, Digest: e.Digest, Arguments: document(e.Arguments), Durable: document(e.Durable),
+		StartedAt: moment(e.StartedAt), Duration: milliseconds(e.Duration),
+	}
+}
+
+func (s *shell) showTurn(c *cli.Context) error {
+	args, err := operands(c)
+	if err != nil {
+		return err
+	}
+	name, err := id.ParseTurn(args[0])
+	if err != nil {
+		return err
+	}
+	return s.records(c, func(ctx context.Context, r *app.Records) error {
+		found, ok, err := r.Store.Turn(ctx, r.By, name)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return notFound("turn", name, "portcullis sessions list")
+		}
+		effects, err := r.Store.Effects(ctx, r.By, name)
+		if err != nil {
+			return err
+		}
+		answer := struct {
+			turnAnswer
+			Effects []effectAnswer `json:"effects"`
+		}{turnOf(found), []effectAnswer{}}
+		for _, e := range effects {
+			answer.Effects = append(answer.Effects, effectOf(e))
+		}
+		return s.out.Answer(answer, func(t *console.Text) { sayTurn(t, found, effects) })
+	})
+}
+
+func sayTurn(t *console.Text, found turn.Record, effects []effect.Record) {
+	t.Say("%s  %s  core %s, session %s", console.Bold(string(found.ID)), stateStyle(found.State), found.Core, found.Session)
+	t.Say("started %s, %d model calls, %d tokens in, %d out", stamp(found.Started), found.Steps, found.Usage.Input, found.Usage.Output)
+	if found.Reason != "" {
+		t.Say("reason  %s", console.Bad(found.Reason))
+	}
+	t.Say("input")
+	t.Prose("  ", found.Input)
+	for i, e := range effects {
+		status := e.Status
+		if status == "" {
+			status = "running"
+		}
+		t.Say("effect %d  %s  %s  %s", i+1, console.Bold(e.Tool), statusStyle(status), took(e.Duration))
+		if e.Reason != "" {
+			t.Say("  reason    %s", e.Reason)
+		}
+		if len(e.Arguments) > 0 {
+			t.Say("  arguments %s", console.Cut(string(e.Arguments), shownBytes))
+		}
+		if len(e.Durable) > 0 {
+			t.Say("  kept      %s", console.Cut(string(e.Durable), shownBytes))
+		}
+	}
+	if found.Reply != "" {
+		t.Say("reply")
+		t.Prose("  ", found.Reply)
+	}
+}
+
+// shownBytes bounds what a listing shows of one document; --json shows all of it.
+const shownBytes = 600
+
+// statusStyle colours an effect's status.
+func statusStyle(s effect.Status) console.Styled {
+	switch s {
+	case effect.Succeeded:
+		return console.Good(string(s))
+	case effect.Denied, effect.NotFound, effect.Invalid, effect.Cancelled:
+		return console.Warn(string(s))
+	}
+	return console.Bad(string(s))
+}
