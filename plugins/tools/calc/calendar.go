@@ -74,8 +74,12 @@ func calendar(a, b time.Time, sign int64) string {
 		n    int64
 		name string
 	}{
-		{months / 12, "year"}, {months % 12, "month"}, {rest / 86400, "day"},
-		{rest / 3600 % 24, "hour"}, {rest / 60 % 60, "minute"}, {rest % 60, "second"},
+		{months / 12, "year"},
+		{months % 12, "month"},
+		{rest / 86400, "day"},
+		{rest / 3600 % 24, "hour"},
+		{rest / 60 % 60, "minute"},
+		{rest % 60, "second"},
 	} {
 		switch {
 		case u.n == 1:
