@@ -12,25 +12,21 @@ import (
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
-// keys is the store; last is the version given out last, over all keys, so that
-// a key made anew does not get a version it had before.
-type keys struct {
-	entries map[string]entry
-	last    int64
-}
+// keys is the store by key.
+type keys map[string]entry
 
 type entry struct {
 	value   []byte
 	version int64
 }
 
-func (k *keys) put(key string, value []byte) int64 {
-	k.last++
-	k.entries[key] = entry{slices.Clone(value), k.last}
-	return k.last
+func (k keys) put(key string, value []byte) int64 {
+	version := k[key].version + 1
+	k[key] = entry{slices.Clone(value), version}
+	return version
 }
 
-func (k *keys) serve(t testing.TB, function string, header, body []byte) []byte {
+func (k keys) serve(t testing.TB, function string, header, body []byte) []byte {
 	t.Helper()
 	switch function {
 	case wire.ImportKVGet:
@@ -51,8 +47,8 @@ func (k *keys) serve(t testing.TB, function string, header, body []byte) []byte 
 	return nil
 }
 
-func (k *keys) get(r wire.KVGetRequest) (wire.KVGetReply, []byte) {
-	e, ok := k.entries[r.Key]
+func (k keys) get(r wire.KVGetRequest) (wire.KVGetReply, []byte) {
+	e, ok := k[r.Key]
 	if !ok {
 		return wire.KVGetReply{Fault: &sdk.Fault{Code: sdk.NotFound, Message: "no key " + r.Key}}, nil
 	}
@@ -60,17 +56,17 @@ func (k *keys) get(r wire.KVGetRequest) (wire.KVGetReply, []byte) {
 }
 
 // refuse checks key and condition of a write.
-func (k *keys) refuse(key string, ifVersion *int64) *sdk.Fault {
+func (k keys) refuse(key string, ifVersion *int64) *sdk.Fault {
 	if key == "" || len(key) > wire.MaxKVKey || !utf8.ValidString(key) {
 		return &sdk.Fault{Code: sdk.Invalid, Message: "not a key"}
 	}
-	if ifVersion != nil && *ifVersion != k.entries[key].version {
+	if ifVersion != nil && *ifVersion != k[key].version {
 		return &sdk.Fault{Code: sdk.Conflict, Message: "key " + key + " has another version"}
 	}
 	return nil
 }
 
-func (k *keys) set(r wire.KVSetRequest, value []byte) wire.KVSetReply {
+func (k keys) set(r wire.KVSetRequest, value []byte) wire.KVSetReply {
 	if fault := k.refuse(r.Key, r.IfVersion); fault != nil {
 		return wire.KVSetReply{Fault: fault}
 	}
@@ -80,17 +76,17 @@ func (k *keys) set(r wire.KVSetRequest, value []byte) wire.KVSetReply {
 	return wire.KVSetReply{Version: k.put(r.Key, value)}
 }
 
-func (k *keys) remove(r wire.KVDeleteRequest) *sdk.Fault {
+func (k keys) remove(r wire.KVDeleteRequest) *sdk.Fault {
 	if fault := k.refuse(r.Key, r.IfVersion); fault != nil {
 		return fault
 	}
-	delete(k.entries, r.Key)
+	delete(k, r.Key)
 	return nil
 }
 
-func (k *keys) list(r wire.KVListRequest) wire.KVListReply {
+func (k keys) list(r wire.KVListRequest) wire.KVListReply {
 	var reply wire.KVListReply
-	for _, key := range slices.Sorted(maps.Keys(k.entries)) {
+	for _, key := range slices.Sorted(maps.Keys(k)) {
 		if !strings.HasPrefix(key, r.Prefix) || key <= r.After {
 			continue
 		}
@@ -98,7 +94,7 @@ func (k *keys) list(r wire.KVListRequest) wire.KVListReply {
 			reply.More = true
 			break
 		}
-		e := k.entries[key]
+		e := k[key]
 		reply.Entries = append(reply.Entries, wire.KVEntry{Key: key, Version: e.version, Size: int64(len(e.value))})
 	}
 	return reply

@@ -78,7 +78,7 @@ func (p *Plugin) File(name string) (content string, ok bool) { return p.world.fi
 // FileNames lists every file of the workspace, sorted.
 func (p *Plugin) FileNames() []string { return p.world.files.names() }
 
-// Keys puts keys into the plugin's store, each with version 1 more than before.
+// Keys puts keys into the plugin's store, each a write of its own.
 func (p *Plugin) Keys(keys map[string]string) *Plugin {
 	for k, v := range keys {
 		p.world.keys.put(k, []byte(v))
@@ -88,7 +88,7 @@ func (p *Plugin) Keys(keys map[string]string) *Plugin {
 
 // Key reads a key after a call; ok is false when it is not there.
 func (p *Plugin) Key(key string) (value string, ok bool) {
-	e, ok := p.world.keys.entries[key]
+	e, ok := p.world.keys[key]
 	return string(e.value), ok
 }
 

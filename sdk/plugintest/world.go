@@ -36,7 +36,7 @@ func newWorld(d wire.Description) *world {
 	return &world{
 		desc:     d,
 		files:    files{".": {dir: true}},
-		keys:     keys{entries: map[string]entry{}},
+		keys:     keys{},
 		now:      time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		settings: map[string]string{},
 	}

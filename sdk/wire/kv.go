@@ -1,9 +1,9 @@
 package wire
 
 // Keys are UTF-8, 1 to [MaxKVKey] bytes, seen by one plugin on behalf of one
-// principal only. A version is at least 1, grows with every write of the key,
-// also after it was deleted in between, never passes 2^53-1, and is 0 for a key
-// that is not there.
+// principal only. A version is 1 for a key that was not there, one more with each
+// write, at most 2^53-1, and 0 for a key that is not there; a key that is removed
+// and made again begins at 1 again.
 
 // KVGetRequest asks for one key.
 type KVGetRequest struct {
