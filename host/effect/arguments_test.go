@@ -1,0 +1,134 @@
+package effect_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gowebpki/jcs"
+
+	"github.com/b3abf3ee/portcullis/host/effect"
+)
+
+// testdata is the folder of public test data, or a skip in a clone without it.
+func testdata(t testing.TB, path string) string {
+	t.Helper()
+	root := os.Getenv("PORTCULLIS_TESTDATA")
+	if root == "" {
+		root = filepath.Join("..", "..", "..", "shared", "data")
+	}
+	dir := filepath.Join(root, path)
+	if _, err := os.Stat(dir); err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("public test data is missing: %v", err)
+		}
+		t.Skip("the public test data is not here: set PORTCULLIS_TESTDATA to its folder")
+	}
+	return dir
+}
+
+// The digests rest on RFC 8785: its published vectors must come out byte for byte.
+func TestCanonicalFormMatchesThePublishedVectors(t *testing.T) {
+	dir := testdata(t, "jcs/testdata")
+	files, err := filepath.Glob(filepath.Join(dir, "input", "*.json"))
+	if err != nil || len(files) < 6 {
+		t.Fatalf("%d vectors, %v", len(files), err)
+	}
+	for _, file := range files {
+		in, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := os.ReadFile(filepath.Join(dir, "output", filepath.Base(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Arguments are objects; a vector of another kind is wrapped in one.
+		args, err := effect.ParseArguments([]byte(`{"v":` + string(in) + `}`))
+		if err != nil {
+			t.Errorf("%s: %v", filepath.Base(file), err)
+			continue
+		}
+		if got := string(args.Bytes()); got != `{"v":`+string(want)+`}` {
+			t.Errorf("%s:\n got %s\nwant %s", filepath.Base(file), got, want)
+		}
+	}
+}
+
+// What a strict JSON reader must refuse is refused, and what it must accept is accepted, but for duplicate names.
+func TestArgumentsAgreeWithTheJSONSuite(t *testing.T) {
+	dir := testdata(t, "json-test-suite/test_parsing")
+	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil || len(files) < 280 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	for _, file := range files {
+		in, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Base(file)
+		_, err = effect.ParseArguments([]byte(`{"v":` + string(in) + `}`))
+		switch name[0] {
+		case 'y':
+			if wantRefused := strings.Contains(name, "duplicated_key"); (err != nil) != wantRefused {
+				t.Errorf("%s: %v", name, err)
+			}
+		case 'n':
+			if err == nil && !closesTheWrapper(in) {
+				t.Errorf("%s was accepted", name)
+			}
+		}
+	}
+}
+
+// closesTheWrapper reports a malformed text that becomes well-formed inside the object that the test puts around it.
+func closesTheWrapper(in []byte) bool {
+	return json.Valid([]byte(`{"v":` + string(in) + `}`))
+}
+
+func TestRefusalsOfArgumentsHaveStableCodes(t *testing.T) {
+	deep := strings.Repeat(`{"a":`, effect.MaxArgumentDepth) + "1" + strings.Repeat("}", effect.MaxArgumentDepth)
+	if _, err := effect.ParseArguments([]byte(deep)); err != nil {
+		t.Errorf("the deepest allowed: %v", err)
+	}
+	for text, code := range map[string]string{
+		`{"a":` + deep + `}`:       "too_deep",
+		``:                         "not_json",
+		`null`:                     "not_an_object",
+		`{"a":1e400}`:              "number_not_exact",
+		`{"a":-9007199254740992}`:  "number_not_exact",
+		`{"a":"\ud800"}`:           "not_json",
+		strings.Repeat(" ", 2<<20): "too_large",
+	} {
+		var bad *effect.ArgumentError
+		if _, err := effect.ParseArguments([]byte(text)); !errors.As(err, &bad) || bad.Code != code {
+			t.Errorf("%.30q: %v, want %s", text, err, code)
+		}
+	}
+}
+
+// Accepted arguments are canonical: canonicalising again changes nothing, and an independent implementation agrees.
+func FuzzParseArguments(f *testing.F) {
+	for _, seed := range []string{`{}`, `{"b":1,"a":[1.0,2e3,"é\u00e9"]}`, `{"a":{"a":null}}`, `{"a":1,"a":2}`, `[]`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		args, err := effect.ParseArguments(raw)
+		if err != nil {
+			return
+		}
+		again, err := effect.ParseArguments(args.Bytes())
+		if err != nil || !bytes.Equal(again.Bytes(), args.Bytes()) || again.Digest() != args.Digest() {
+			t.Fatalf("not stable: %s -> %s (%v)", args.Bytes(), again.Bytes(), err)
+		}
+		other, err := jcs.Transform(raw)
+		if err == nil && !bytes.Equal(other, args.Bytes()) {
+			t.Fatalf("%s\n ours %s\n jcs  %s", raw, args.Bytes(), other)
+		}
+	})
+}
