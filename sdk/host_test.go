@@ -211,10 +211,33 @@ func TestKVVersions(t *testing.T) {
 	}
 }
 
+func TestKVIsBounded(t *testing.T) {
+	full := map[string]string{}
+	for i := range wire.MaxKVKeys {
+		full[fmt.Sprint(i)] = ""
+	}
+	world(t, func(_ context.Context, h sdk.Host) error {
+		if _, err := h.KV().Set("one more", nil); !errors.Is(err, sdk.TooLarge) {
+			return fmt.Errorf("a key too many: %w", err)
+		}
+		value := make([]byte, wire.MaxKVValue)
+		for i := range wire.MaxKVTotal / wire.MaxKVValue {
+			if _, err := h.KV().Set(fmt.Sprint(i), value); err != nil {
+				return err
+			}
+		}
+		if _, err := h.KV().Set("999", []byte{1}); !errors.Is(err, sdk.TooLarge) {
+			return fmt.Errorf("a byte too many: %w", err)
+		}
+		_, err := h.KV().Set("0", value) // in place of as much
+		return err
+	}).Keys(full).Call(t, "demo.run", `{}`)
+}
+
 func TestKVListWalksPages(t *testing.T) {
 	keys := map[string]string{"z": ""}
-	for i := range 1200 {
-		keys[fmt.Sprintf("k/%04d", i)] = "value"
+	for i := range 900 {
+		keys[fmt.Sprintf("k/%0100d", i)] = "value"
 	}
 	world(t, func(_ context.Context, h sdk.Host) error {
 		n := 0
@@ -222,12 +245,12 @@ func TestKVListWalksPages(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if want := fmt.Sprintf("k/%04d", n); e.Key != want || e.Size != 5 || e.Version < 1 {
+			if want := fmt.Sprintf("k/%0100d", n); e.Key != want || e.Size != 5 || e.Version < 1 {
 				return fmt.Errorf("entry %d is %+v", n, e)
 			}
 			n++
 		}
-		if n != 1200 {
+		if n != 900 {
 			return fmt.Errorf("%d entries", n)
 		}
 		for range h.KV().List("") {

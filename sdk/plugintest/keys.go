@@ -70,8 +70,13 @@ func (k keys) set(r wire.KVSetRequest, value []byte) wire.KVSetReply {
 	if fault := k.refuse(r.Key, r.IfVersion); fault != nil {
 		return wire.KVSetReply{Fault: fault}
 	}
-	if len(value) > wire.MaxKVValue {
-		return wire.KVSetReply{Fault: &sdk.Fault{Code: sdk.TooLarge, Message: "value of " + r.Key + " is too large"}}
+	total := len(value) - len(k[r.Key].value)
+	for _, e := range k {
+		total += len(e.value)
+	}
+	_, there := k[r.Key]
+	if len(value) > wire.MaxKVValue || total > wire.MaxKVTotal || !there && len(k) >= wire.MaxKVKeys {
+		return wire.KVSetReply{Fault: &sdk.Fault{Code: sdk.TooLarge, Message: "no room for the value of " + r.Key}}
 	}
 	return wire.KVSetReply{Version: k.put(r.Key, value)}
 }
