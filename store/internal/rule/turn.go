@@ -1,0 +1,107 @@
+package rule
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/host/event"
+	"github.com/b3abf3ee/portcullis/host/turn"
+	"github.com/b3abf3ee/portcullis/policy/principal"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Admission refuses an admission that no store could write. now is the store's clock.
+func Admission(a turn.Admission, r []event.Record, now time.Time) error {
+	switch {
+	case a.Request == "" || a.Turn == "" || a.Digest == "":
+		return errors.New("the request key, its digest or the turn id is missing")
+	case a.Core == "" || a.Revision == "":
+		return errors.New("the core or its revision is missing")
+	case a.Claim.Token == "" || a.Claim.Epoch == "" || a.Claim.Expired(now):
+		return errors.New("the claim has no token or epoch, or is over")
+	case a.Selector.Kind != turn.Bound && a.Selector.Kind != turn.Fresh && a.Selector.Kind != turn.Resume:
+		return fmt.Errorf("unknown session selector %q", a.Selector.Kind)
+	case (a.Selector.Kind == turn.Resume) != (a.Selector.Session != ""):
+		return errors.New("a session is named exactly when it is resumed")
+	case a.Selector.Kind != turn.Resume && a.NewSession == "":
+		return errors.New("the id for a new session is missing")
+	case !slices.ContainsFunc(r, func(e event.Record) bool { return e.Kind == event.TurnStarted }):
+		return errors.New("the turn.started record is missing")
+	case !slices.ContainsFunc(r, func(e event.Record) bool { return e.Kind == event.SessionCreated }) && a.Selector.Kind != turn.Resume:
+		return errors.New("the session.created record is missing")
+	}
+	for _, rec := range r {
+		if err := Audit(rec); err != nil {
+			return err
+		}
+	}
+	return Owner(a.Owner)
+}
+
+// Owner refuses facts that cannot own a session.
+func Owner(f principal.Facts) error {
+	routed := f.Channel != "" && f.ConversationKey != ""
+	switch {
+	case !f.Authority.Valid() || f.PrincipalID == "":
+		return errors.New("the owner has no authority or principal id")
+	case f.SessionID != "" || len(f.AllowedSessions) != 0:
+		return errors.New("the owner's session fields must be empty: the store resolves them")
+	case f.Authority == principal.Conversation && !routed,
+		f.Authority != principal.Conversation && (f.Channel != "" || f.ConversationKey != ""):
+		return fmt.Errorf("a %s owner has the wrong route", f.Authority)
+	case (f.Authority == principal.DelegatedAgent) != (f.ParentSession != ""):
+		return fmt.Errorf("a %s owner has the wrong parent session", f.Authority)
+	}
+	return nil
+}
+
+// Messages refuses messages that could not be shown to a model again.
+func Messages(m []turn.Message, t string) error {
+	if len(m) == 0 {
+		return errors.New("no messages to append")
+	}
+	for _, one := range m {
+		switch {
+		case one.ID == "" || string(one.Turn) != t || one.At.IsZero():
+			return fmt.Errorf("message %q has no id or time, or is of another turn than %s", one.ID, t)
+		case one.Role != "user" && one.Role != "assistant" && one.Role != "tool":
+			return fmt.Errorf("message %s has the unknown role %q", one.ID, one.Role)
+		case !jsontext.Value(one.Body).IsValid():
+			return fmt.Errorf("message %s has a body that is not JSON", one.ID)
+		}
+	}
+	return nil
+}
+
+// Terminal refuses an end that is none.
+func Terminal(t turn.Terminal, r event.Record) error {
+	replies := t.Outcome == turn.Completed || t.Outcome == turn.NeedsUser || t.Outcome == turn.Indeterminate
+	switch {
+	case !t.Outcome.Valid():
+		return fmt.Errorf("unknown outcome %q", t.Outcome)
+	case t.Reply != "" && !replies:
+		return fmt.Errorf("a %s turn delivers no reply", t.Outcome)
+	case t.Outcome == turn.Completed && t.Reason != "":
+		return errors.New("a completed turn has no reason")
+	case t.Steps < 0 || t.At.IsZero():
+		return errors.New("the steps are negative or the time is missing")
+	}
+	return Audit(r)
+}
+
+// Reasons of what a store ends by itself.
+const (
+	ReasonTurnEnded    = "turn_ended"     // an effect or question was open when its turn ended
+	ReasonLeaseExpired = "lease_expired"  // a turn whose claim ran out
+	ReasonHostGone     = "host_restarted" // a turn of an earlier Host lifetime
+)
+
+// Orphan is what becomes of a running turn whose claim is over, with so many effects started and not finished.
+func Orphan(open int) turn.Outcome {
+	if open > 0 {
+		return turn.Indeterminate
+	}
+	return turn.Lost
+}

@@ -1,0 +1,121 @@
+package memory
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/host/approval"
+	"github.com/b3abf3ee/portcullis/host/effect"
+	"github.com/b3abf3ee/portcullis/host/event"
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/lease"
+	"github.com/b3abf3ee/portcullis/host/sandbox"
+	"github.com/b3abf3ee/portcullis/host/turn"
+	"github.com/b3abf3ee/portcullis/policy/capability"
+	"github.com/b3abf3ee/portcullis/policy/principal"
+	"github.com/b3abf3ee/portcullis/store/internal/rule"
+)
+
+// Config says where a Store reads time and makes ids. Both are required.
+type Config struct {
+	Clock func() time.Time
+	IDs   *id.Source
+}
+
+// Store is a store that lives as long as its value. It is safe for concurrent use.
+type Store struct {
+	id    id.Store
+	clock func() time.Time
+	ids   *id.Source
+
+	mu        sync.Mutex // guards everything below
+	sessions  map[id.Session]*session
+	bindings  map[route]id.Session
+	turns     map[id.Turn]*running
+	requests  map[request]*running
+	messages  map[id.Message]bool
+	effects   map[id.Effect]*effect.Record
+	questions map[id.Approval]*approval.Question
+	asked     []*approval.Question // in the order they were asked
+	events    []event.Record       // in the order they were appended
+	eventIDs  map[id.Event]bool
+	grants    map[string]map[capability.Grant]bool
+	values    map[sandbox.KVScope]map[string]value
+	admitted  int // turns admitted so far: orders sessions and recoveries
+}
+
+// session is one session with what belongs to it.
+type session struct {
+	row      turn.Session
+	owner    *principal.Facts // nil when nobody owns it
+	fence    int64
+	held     *running // the running turn, which holds the lease; nil when idle
+	turns    []*running
+	messages []turn.Message
+	order    int // as made
+}
+
+// running is one turn; it keeps its type after it has ended.
+type running struct {
+	rec       turn.Record
+	authority principal.Authority
+	principal string
+	claim     lease.Claim // zero when the turn has ended
+	effects   []*effect.Record
+	questions []*approval.Question
+	order     int
+}
+
+type route struct{ channel, key string }
+
+type request struct {
+	authority principal.Authority
+	principal string
+	key       id.Request
+}
+
+type value struct {
+	data    []byte
+	version int64
+}
+
+// New returns an empty store with an identity of its own.
+func New(cfg Config) *Store {
+	return &Store{
+		id: cfg.IDs.Store(), clock: cfg.Clock, ids: cfg.IDs,
+		sessions: map[id.Session]*session{}, bindings: map[route]id.Session{},
+		turns: map[id.Turn]*running{}, requests: map[request]*running{}, messages: map[id.Message]bool{},
+		effects: map[id.Effect]*effect.Record{}, questions: map[id.Approval]*approval.Question{},
+		eventIDs: map[id.Event]bool{}, grants: map[string]map[capability.Grant]bool{},
+		values: map[sandbox.KVScope]map[string]value{},
+	}
+}
+
+// StoreID is the identity of this store.
+func (s *Store) StoreID() id.Store { return s.id }
+
+// Close does nothing; it is here so that a Store stands where a durable one does.
+func (s *Store) Close() error { return nil }
+
+// reached is the owner predicate: the session is there, somebody owns it, and by reaches it.
+func (s *Store) reached(by principal.Scope, key id.Session) bool {
+	one, ok := s.sessions[key]
+	return ok && one.owner != nil && (by.CrossSession() || slices.Contains(by.AllowedSessions(), string(key)))
+}
+
+// deny writes why an exact lookup found nothing.
+func (s *Store) deny(by principal.Scope, l rule.Lookup, key id.Session, exists bool) {
+	one, ok := s.sessions[key]
+	owned := ok && one.owner != nil
+	if why := rule.Why(exists, owned, s.reached(by, key)); why != "" {
+		s.audit(rule.Denied(by.PrincipalID(), l, why, s.ids.Event(), s.clock()))
+	}
+}
+
+// audit appends a record. The caller has checked with [Store.fresh] that every id is new.
+func (s *Store) audit(r event.Record) {
+	r = rule.Normal(r)
+	s.eventIDs[r.ID] = true
+	s.events = append(s.events, r)
+}

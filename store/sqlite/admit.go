@@ -1,0 +1,211 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/b3abf3ee/portcullis/host/event"
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/turn"
+	"github.com/b3abf3ee/portcullis/policy/principal"
+	"github.com/b3abf3ee/portcullis/store/internal/rule"
+)
+
+// Admit decides and writes a whole admission in one transaction; see [turn.Journal].
+//
+// In this order: the request key (of this principal), the session, its lease. A running turn whose lease is over is
+// ended as lost or indeterminate first, so that a session never has two. Resuming an own session makes it the bound
+// one; an operator in another's session moves no binding.
+func (s *Store) Admit(ctx context.Context, a turn.Admission, r []event.Record) (turn.Admittance, error) {
+	var got turn.Admittance
+	err := rule.Admission(a, r, s.clock())
+	if err == nil {
+		err = s.write(ctx, func(t *tx) (err error) {
+			got, err = s.admit(t, a, r)
+			return err
+		})
+	}
+	if err != nil {
+		return turn.Admittance{}, fmt.Errorf("sqlite: admit turn %s: %w", a.Turn, err)
+	}
+	return got, nil
+}
+
+func (s *Store) admit(t *tx, a turn.Admission, r []event.Record) (turn.Admittance, error) {
+	before, found, err := t.requested(a)
+	switch {
+	case err != nil:
+		return turn.Admittance{}, err
+	case found && before.Digest == a.Digest:
+		return turn.Admittance{Disposition: turn.Duplicate, Session: before.Session, Existing: before}, nil
+	case found:
+		return turn.Admittance{Disposition: turn.Conflict}, nil
+	}
+	session, why, err := t.resolve(a)
+	if err != nil {
+		return turn.Admittance{}, err
+	}
+	if why != "" {
+		l := rule.Lookup{What: lookupSession, ID: string(session)}
+		err := s.audit(t, rule.Denied(a.Owner.PrincipalID, l, why, s.ids.Event(), t.now))
+		return turn.Admittance{Disposition: turn.SessionNotFound}, err
+	}
+	if session != "" {
+		free, err := s.vacate(t, session)
+		if err != nil || !free {
+			return turn.Admittance{Disposition: turn.Busy}, err
+		}
+	}
+	got := turn.Admittance{Disposition: turn.Admitted, Session: session, Claim: a.Claim}
+	got.Claim.Expires = rule.Millis(a.Claim.Expires)
+	if session == "" {
+		got.Session, got.Created = a.NewSession, true
+		if err := t.found(a); err != nil {
+			return turn.Admittance{}, err
+		}
+	}
+	if got.Created || a.Selector.Kind == turn.Resume {
+		if err := t.rebind(a.Owner, got.Session); err != nil {
+			return turn.Admittance{}, err
+		}
+	}
+	if got.Claim.Fence, err = t.start(a, got.Session); err != nil {
+		return turn.Admittance{}, err
+	}
+	for _, rec := range rule.Admitted(a, got, r) {
+		if err := s.audit(t, rec); err != nil {
+			return turn.Admittance{}, err
+		}
+	}
+	return got, nil
+}
+
+// requested finds the turn that this principal asked for under the same key.
+func (t *tx) requested(a turn.Admission) (turn.Record, bool, error) {
+	rec, err := scanTurn(t.row(`SELECT `+turnColumns+` FROM turns t
+		WHERE t.authority = ? AND t.principal_id = ? AND t.request = ?`,
+		string(a.Owner.Authority), a.Owner.PrincipalID, string(a.Request)))
+	if errors.Is(err, sql.ErrNoRows) {
+		return turn.Record{}, false, nil
+	}
+	return rec, err == nil, err
+}
+
+// resolve finds the session that a wants; empty when one is to be made. A reason means that the session is named
+// and not the actor's to use.
+func (t *tx) resolve(a turn.Admission) (id.Session, rule.Reason, error) {
+	session := a.Selector.Session
+	if a.Selector.Kind == turn.Bound {
+		var err error
+		if session, err = bound(t, a.Owner); err != nil {
+			return "", "", err
+		}
+	}
+	if session == "" {
+		return "", "", nil
+	}
+	owner, owned, err := owner(t, session)
+	if err != nil {
+		return "", "", err
+	}
+	exists := owned
+	if !owned {
+		if _, exists, err = t.sessionOf(rule.Lookup{What: lookupSession, ID: string(session)}); err != nil {
+			return "", "", err
+		}
+	}
+	return session, rule.Why(exists, owned, rule.MayUse(a.Owner, owner)), nil
+}
+
+// querier is what both a transaction and the read pool answer.
+type querier interface {
+	row(query string, args ...any) row
+}
+
+// bound is the session that the owner's conversation is bound to, or empty. Only conversations have a binding.
+func bound(q querier, f principal.Facts) (session id.Session, err error) {
+	if !rule.Routed(f) {
+		return "", nil
+	}
+	err = q.row(`SELECT session_id FROM conversation_bindings WHERE channel = ? AND conversation_key = ?`,
+		f.Channel, f.ConversationKey).Scan(&session)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return session, err
+}
+
+// rebind makes session the one that the conversation continues in, if it is the conversation's own.
+func (t *tx) rebind(f principal.Facts, session id.Session) error {
+	if !rule.Routed(f) {
+		return nil
+	}
+	return t.must(`INSERT INTO conversation_bindings (channel, conversation_key, session_id) VALUES (?, ?, ?)
+		ON CONFLICT (channel, conversation_key) DO UPDATE SET session_id = excluded.session_id`,
+		f.Channel, f.ConversationKey, string(session))
+}
+
+// found makes the session with its owner.
+func (t *tx) found(a turn.Admission) error {
+	at := a.At.UnixMilli()
+	err := t.must(`INSERT INTO sessions (id, core, title, turns, fence, created_at, last_turn_at)
+		VALUES (?, ?, ?, 0, 0, ?, ?)`, string(a.NewSession), a.Core, rule.Title(a.Input), at, at)
+	if err != nil {
+		return err
+	}
+	return t.must(`INSERT INTO session_owners (session_id, authority, principal_id, channel, conversation_key, parent_session)
+		VALUES (?, ?, ?, ?, ?, ?)`, string(a.NewSession), string(a.Owner.Authority), a.Owner.PrincipalID,
+		a.Owner.Channel, a.Owner.ConversationKey, a.Owner.ParentSession)
+}
+
+// start writes the running turn with its lease and returns the lease's fence.
+func (t *tx) start(a turn.Admission, session id.Session) (fence int64, err error) {
+	err = t.row(`UPDATE sessions SET turns = turns + 1, fence = fence + 1, last_turn_at = ? WHERE id = ? RETURNING fence`,
+		a.At.UnixMilli(), string(session)).Scan(&fence)
+	if err != nil {
+		return 0, err
+	}
+	err = t.must(`INSERT INTO turns (id, session_id, authority, principal_id, request, digest, core, revision,
+			capabilities, trace, input, state, reason, reply, steps, tokens_input, tokens_output, tokens_cache_read,
+			tokens_cache_write, started_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', '', '', 0, 0, 0, 0, 0, ?)`,
+		string(a.Turn), string(session), string(a.Owner.Authority), a.Owner.PrincipalID, string(a.Request), a.Digest,
+		a.Core, a.Revision, a.Capabilities, string(a.Trace), a.Input, a.At.UnixMilli())
+	if err != nil {
+		return 0, err
+	}
+	return fence, t.must(`INSERT INTO leases (session_id, turn_id, token, epoch, fence, expires_at) VALUES (?, ?, ?, ?, ?, ?)`,
+		string(session), string(a.Turn), string(a.Claim.Token), string(a.Claim.Epoch), fence, a.Claim.Expires.UnixMilli())
+}
+
+// BoundSession is the session that a Bound admission of this owner would continue in; see [turn.Journal].
+func (s *Store) BoundSession(ctx context.Context, f principal.Facts) (id.Session, bool, error) {
+	q := reading{ctx, s.reader}
+	session, err := bound(q, f)
+	if err != nil || session == "" {
+		return "", false, wrapf(err, "look up the bound session of %s", f.PrincipalID)
+	}
+	have, owned, err := owner(q, session)
+	if err != nil || !owned || !rule.MayUse(f, have) {
+		return "", false, wrapf(err, "look up the bound session of %s", f.PrincipalID)
+	}
+	return session, true, nil
+}
+
+// reading is the read pool for the length of one call.
+type reading struct {
+	ctx context.Context
+	on  *prepared
+}
+
+func (r reading) row(query string, args ...any) row { return r.on.row(r.ctx, query, args...) }
+
+// wrapf says what was being done when err came, and is nil when it is.
+func wrapf(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("sqlite: "+format+": %w", append(args, err)...)
+}

@@ -1,0 +1,154 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/host/effect"
+	"github.com/b3abf3ee/portcullis/host/event"
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/turn"
+	"github.com/b3abf3ee/portcullis/policy/principal"
+	"github.com/b3abf3ee/portcullis/store/internal/rule"
+)
+
+// EffectStarted stores the intent to run an effect of a running turn; see [effect.Journal].
+func (s *Store) EffectStarted(ctx context.Context, e effect.Started, r event.Record) error {
+	err := rule.Started(e, r)
+	if err == nil {
+		err = s.write(ctx, func(t *tx) error {
+			n, err := t.exec(`INSERT INTO effects (id, session_id, turn_id, call_id, tool, plugin, recovery, digest,
+					arguments, approval_id, status, reason, durable, duration_ms, started_at)
+				SELECT ?, t.session_id, t.id, ?, ?, ?, ?, ?, ?, ?, '', '', '', 0, ?
+				FROM turns t WHERE t.id = ? AND t.session_id = ? AND t.state = 'running'`,
+				string(e.Effect), e.CallID, e.Tool, e.Plugin, e.Recovery, e.Digest, string(e.Arguments),
+				string(e.Approval), e.At.UnixMilli(), string(e.Turn), string(e.Session))
+			if err == nil && n == 0 {
+				err = fmt.Errorf("turn %s of session %s is not running", e.Turn, e.Session)
+			}
+			if err != nil {
+				return err
+			}
+			return s.audit(t, r)
+		})
+	}
+	return wrapf(err, "start effect %s", e.Effect)
+}
+
+// EffectFinished stores the end of a started effect, or the whole of one that never started; see [effect.Journal].
+func (s *Store) EffectFinished(ctx context.Context, f effect.Finished, r event.Record) error {
+	err := rule.Finished(f, r)
+	if err == nil {
+		err = s.write(ctx, func(t *tx) error {
+			if err := t.finishEffect(f); err != nil {
+				return err
+			}
+			return s.audit(t, r)
+		})
+	}
+	return wrapf(err, "finish effect %s", f.Effect)
+}
+
+func (t *tx) finishEffect(f effect.Finished) error {
+	if f.Started {
+		n, err := t.exec(`UPDATE effects SET status = ?, reason = ?, durable = ?, duration_ms = ?, finished_at = ?
+			WHERE id = ? AND turn_id = ? AND session_id = ? AND finished_at IS NULL`,
+			string(f.Status), f.Reason, string(f.Durable), f.Duration.Milliseconds(), f.At.UnixMilli(),
+			string(f.Effect), string(f.Turn), string(f.Session))
+		if err == nil && n == 0 {
+			err = fmt.Errorf("turn %s has no such effect under way", f.Turn)
+		}
+		return err
+	}
+	n, err := t.exec(`INSERT INTO effects (id, session_id, turn_id, call_id, tool, plugin, recovery, digest, arguments,
+			approval_id, status, reason, durable, duration_ms, finished_at)
+		SELECT ?, t.session_id, t.id, ?, ?, ?, '', '', '', '', ?, ?, ?, ?, ?
+		FROM turns t WHERE t.id = ? AND t.session_id = ? AND t.state = 'running'`,
+		string(f.Effect), f.CallID, f.Tool, f.Plugin, string(f.Status), f.Reason, string(f.Durable),
+		f.Duration.Milliseconds(), f.At.UnixMilli(), string(f.Turn), string(f.Session))
+	if err == nil && n == 0 {
+		err = fmt.Errorf("turn %s of session %s is not running", f.Turn, f.Session)
+	}
+	return err
+}
+
+// closeEffects makes every effect that is open under a turn indeterminate, with its record, and counts them.
+func (s *Store) closeEffects(t *tx, end turn.Terminal, trace id.Trace, why string) (int, error) {
+	rows, err := t.rows(`UPDATE effects SET status = 'indeterminate', reason = ?, finished_at = ?
+		WHERE turn_id = ? AND finished_at IS NULL RETURNING id, tool`, why, end.At.UnixMilli(), string(end.Turn))
+	type open struct {
+		id   id.Effect
+		tool string
+	}
+	closed, err := collect(rows, err, func(r *sql.Rows) (o open, err error) {
+		err = r.Scan(&o.id, &o.tool)
+		return o, err
+	})
+	if err != nil {
+		return 0, err
+	}
+	for _, o := range closed {
+		err := s.audit(t, event.Record{
+			ID: s.ids.Event(), At: end.At, Kind: event.EffectFinished, Session: end.Session, Turn: end.Turn,
+			Effect: o.id, Trace: trace,
+			Fields: []event.Field{
+				event.F("tool", o.tool), event.F("status", string(effect.Indeterminate)), event.F("reason", why),
+			},
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	return len(closed), nil
+}
+
+// Effects lists the effects of one turn in the order they were asked for; see [turn.History].
+func (s *Store) Effects(ctx context.Context, by principal.Scope, turnID id.Turn) ([]effect.Record, error) {
+	r, err := s.accept(by)
+	if err != nil {
+		return nil, err
+	}
+	if found, err := s.reachesTurn(ctx, r, turnID); err != nil || !found {
+		return nil, wrapf(err, "list effects of %s", turnID)
+	}
+	rows, err := s.reader.rows(ctx, `SELECT e.id, e.turn_id, e.session_id, e.call_id, e.tool, e.plugin, e.recovery,
+			e.digest, e.arguments, e.approval_id, e.status, e.reason, e.durable, e.duration_ms, e.started_at, e.finished_at
+		FROM effects e WHERE e.turn_id = ? AND `+reached("e.session_id")+` ORDER BY e.seq`,
+		string(turnID), r.all, r.allowed)
+	out, err := collect(rows, err, scanEffect)
+	return out, wrapf(err, "list effects of %s", turnID)
+}
+
+func scanEffect(rows *sql.Rows) (effect.Record, error) {
+	var (
+		e                  effect.Record
+		arguments, durable string
+		millis             int64
+		started, finished  sql.NullInt64
+	)
+	err := rows.Scan(&e.ID, &e.Turn, &e.Session, &e.CallID, &e.Tool, &e.Plugin, &e.Recovery, &e.Digest, &arguments,
+		&e.Approval, &e.Status, &e.Reason, &durable, &millis, &started, &finished)
+	e.Arguments, e.Durable = raw(arguments), raw(durable)
+	e.Started, e.StartedAt, e.FinishedAt = started.Valid, when(started), when(finished)
+	e.Duration = time.Duration(millis) * time.Millisecond
+	return e, err
+}
+
+// raw is a JSON column; empty is none.
+func raw(text string) json.RawMessage {
+	if text == "" {
+		return nil
+	}
+	return json.RawMessage(text)
+}
+
+// when is a time column; NULL is the zero time.
+func when(ms sql.NullInt64) time.Time {
+	if !ms.Valid {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms.Int64).UTC()
+}

@@ -1,0 +1,101 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"strings"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/host/event"
+	"github.com/b3abf3ee/portcullis/host/turn"
+	"github.com/b3abf3ee/portcullis/policy/principal"
+	"github.com/b3abf3ee/portcullis/store/internal/rule"
+)
+
+// Record appends one audit record in a transaction of its own; see [authority.Audit].
+func (s *Store) Record(ctx context.Context, r event.Record) error {
+	err := rule.Audit(r)
+	if err == nil {
+		err = s.write(ctx, func(t *tx) error { return s.audit(t, r) })
+	}
+	return wrapf(err, "append audit record %s", r.ID)
+}
+
+// Events lists audit records, newest first; see [turn.History]. The whole audit is an operator's, also what it says of
+// sessions that have no owner.
+func (s *Store) Events(ctx context.Context, by principal.Scope, q turn.EventQuery) ([]event.Record, error) {
+	rc, err := s.accept(by)
+	if err == nil {
+		err = rule.Limit(q.Limit, rule.MaxEvents)
+	}
+	if err != nil {
+		return nil, wrapf(err, "list audit records")
+	}
+	out, err := pages(rc, q.Limit, func(session string) ([]event.Record, error) {
+		query, args := eventQuery(q, session, rc)
+		rows, err := s.reader.rows(ctx, query, args...)
+		return collect(rows, err, scanEvent)
+	}, func(a, b event.Record) int { return b.At.Compare(a.At) })
+	if err == nil && len(out) == 0 {
+		err = s.emptyEvents(ctx, rc, q)
+	}
+	return out, wrapf(err, "list audit records")
+}
+
+// eventQuery builds one of the few statements that the filters make. Each begins at an index whose order is the
+// listing's.
+func eventQuery(q turn.EventQuery, session string, rc reach) (string, []any) {
+	var (
+		where []string
+		args  []any
+	)
+	add := func(condition string, values ...any) {
+		where, args = append(where, condition), append(args, values...)
+	}
+	if !rc.all {
+		add(reached("e.session_id"), rc.all, rc.allowed)
+		add(`e.session_id = ?`, session)
+	}
+	if q.Session != "" {
+		add(`e.session_id = ?`, string(q.Session))
+	}
+	if q.Turn != "" {
+		add(`e.turn_id = ?`, string(q.Turn))
+	}
+	if q.Kind != "" {
+		add(`e.kind = ?`, string(q.Kind))
+	}
+	since := int64(0)
+	if !q.Since.IsZero() {
+		since = q.Since.UnixMilli()
+	}
+	add(`e.at >= ?`, since)
+	return `SELECT e.id, e.at, e.kind, e.principal_id, e.session_id, e.turn_id, e.effect_id, e.trace, e.fields FROM events e
+		WHERE ` + strings.Join(where, ` AND `) + ` ORDER BY e.at DESC, e.seq DESC LIMIT ?`, append(args, q.Limit)
+}
+
+// emptyEvents audits a listing that names a session or turn out of reach.
+func (s *Store) emptyEvents(ctx context.Context, rc reach, q turn.EventQuery) (err error) {
+	switch {
+	case q.Turn != "":
+		_, err = s.reachesTurn(ctx, rc, q.Turn)
+	case q.Session != "":
+		_, err = s.reaches(ctx, rc, rule.Lookup{What: lookupSession, ID: string(q.Session)}, string(q.Session))
+	}
+	return err
+}
+
+func scanEvent(rows *sql.Rows) (event.Record, error) {
+	var (
+		r      event.Record
+		at     int64
+		fields string
+	)
+	err := rows.Scan(&r.ID, &at, &r.Kind, &r.Principal, &r.Session, &r.Turn, &r.Effect, &r.Trace, &fields)
+	if err != nil {
+		return event.Record{}, err
+	}
+	r.At = time.UnixMilli(at).UTC()
+	r.Fields, err = decodeFields(fields)
+	return r, err
+}

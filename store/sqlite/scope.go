@@ -1,0 +1,112 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/b3abf3ee/portcullis/host/event"
+	"github.com/b3abf3ee/portcullis/policy/principal"
+	"github.com/b3abf3ee/portcullis/store/internal/rule"
+	"github.com/go-json-experiment/json"
+)
+
+// reach is a scope as an owner predicate takes it: whether it crosses sessions, and else which it may touch, as one
+// JSON array, so that a statement has the same few parameters whatever a scope allows.
+type reach struct {
+	by      principal.Scope
+	all     bool
+	allowed string
+}
+
+// reached is the owner predicate over a session id. It takes all and allowed. Rows of a session without a durable
+// owner are nobody's, an operator's neither.
+func reached(session string) string {
+	return `EXISTS (SELECT 1 FROM session_owners o WHERE o.session_id = ` + session +
+		` AND (? OR o.session_id IN (SELECT j.value FROM json_each(?) j)))`
+}
+
+// accept refuses scopes that this store must not act for and prepares the rest for a predicate.
+func (s *Store) accept(by principal.Scope) (reach, error) {
+	if err := rule.Accept(by, s.id); err != nil {
+		return reach{}, err
+	}
+	allowed, err := json.Marshal(by.AllowedSessions())
+	if err != nil {
+		return reach{}, err
+	}
+	return reach{by: by, all: by.CrossSession(), allowed: string(allowed)}, nil
+}
+
+// denied writes why an exact lookup found nothing. It looks again in the transaction of the audit record; a row
+// that has come within reach since is no denial.
+func (s *Store) denied(ctx context.Context, r reach, l rule.Lookup) error {
+	if s.readOnly {
+		return nil
+	}
+	return s.write(ctx, func(t *tx) error { return s.deny(t, r, l) })
+}
+
+func (s *Store) deny(t *tx, r reach, l rule.Lookup) error {
+	session, exists, err := t.sessionOf(l)
+	if err != nil {
+		return err
+	}
+	var owned, reaches bool
+	if exists {
+		err := t.row(`SELECT EXISTS (SELECT 1 FROM session_owners o WHERE o.session_id = ?), `+reached("?"),
+			session, session, r.all, r.allowed).Scan(&owned, &reaches)
+		if err != nil {
+			return err
+		}
+	}
+	why := rule.Why(exists, owned, reaches)
+	if why == "" {
+		return nil
+	}
+	return s.audit(t, rule.Denied(r.by.PrincipalID(), l, why, s.ids.Event(), t.now))
+}
+
+// sessionOf finds the session of what was looked up, whoever owns it.
+func (t *tx) sessionOf(l rule.Lookup) (session string, exists bool, err error) {
+	query := map[string]string{
+		lookupSession:  `SELECT id FROM sessions WHERE id = ?`,
+		lookupTurn:     `SELECT session_id FROM turns WHERE id = ?`,
+		lookupApproval: `SELECT session_id FROM approvals WHERE id = ?`,
+	}[l.What]
+	err = t.row(query, l.ID).Scan(&session)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", false, nil
+	}
+	return session, err == nil, err
+}
+
+// What an exact lookup looks for.
+const (
+	lookupSession  = "session"
+	lookupTurn     = "turn"
+	lookupApproval = "approval"
+)
+
+// reaches reports whether r reaches session; a session out of reach is audited.
+func (s *Store) reaches(ctx context.Context, r reach, l rule.Lookup, session string) (bool, error) {
+	var yes bool
+	err := s.reader.row(ctx, `SELECT `+reached("?"), session, r.all, r.allowed).Scan(&yes)
+	if err != nil || yes {
+		return yes, err
+	}
+	return false, s.denied(ctx, r, l)
+}
+
+// audit appends r in the transaction of the change that it describes.
+func (s *Store) audit(t *tx, r event.Record) error {
+	r = rule.Normal(r)
+	fields, err := encodeFields(r.Fields)
+	if err != nil {
+		return err
+	}
+	return t.must(`INSERT INTO events (id, at, kind, principal_id, session_id, turn_id, effect_id, trace, fields)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		string(r.ID), r.At.UnixMilli(), string(r.Kind), r.Principal, string(r.Session), string(r.Turn),
+		string(r.Effect), string(r.Trace), fields)
+}
