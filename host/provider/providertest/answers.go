@@ -1,6 +1,7 @@
 package providertest
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -119,17 +120,23 @@ func answers(t *testing.T, v Vendor) {
 	t.Run("nothing the caller changes during the call reaches the answer", func(t *testing.T) { isolated(t, v) })
 }
 
-// isolated changes the request from inside the callback and the answer after
-// it, and looks whether either shows elsewhere.
+// isolated changes the request from inside every function of the caller that
+// runs during the call, and the answer after it, and looks whether either shows
+// elsewhere.
 func isolated(t *testing.T, v Vendor) {
 	frames := v.Frames(Answer{Pieces: []Piece{Start(0, "id_1", "calc-eval"), Args(0, `{"a":1}`)}, Finish: provider.FinishToolCalls})
 	s := Serve(t, Stream(frames...))
-	m := v.model(t, v.Config(s.URL), s.Client())
 	req := Request()
-	resp, err := m.Generate(t.Context(), req, func(provider.Event) {
+	spoil := func() {
 		req.Messages[0].Parts[0].Text = "changed"
 		req.Tools[0].InputSchema[0] = 'X'
-	})
+	}
+	cfg := v.Config(s.URL)
+	cfg.APIKey = func(context.Context) (string, error) {
+		spoil()
+		return Key, nil
+	}
+	resp, err := v.model(t, cfg, s.Client()).Generate(t.Context(), req, func(provider.Event) { spoil() })
 	if err != nil {
 		t.Fatal(err)
 	}

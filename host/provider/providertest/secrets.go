@@ -59,25 +59,31 @@ func secrets(t *testing.T, v Vendor) {
 			}
 		}
 	})
-	t.Run("the environment is not read", func(t *testing.T) {
-		for _, name := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY"} {
-			t.Setenv(name, "ambient-secret")
-		}
-		for _, name := range []string{"ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "OPENAI_API_BASE"} {
-			t.Setenv(name, "http://127.0.0.1:1")
-		}
-		t.Setenv("ANTHROPIC_PROFILE", "no-such-profile")
-		t.Setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Ambient: ambient-secret")
-		t.Setenv("OPENAI_ORG_ID", "ambient-secret")
-		s := Serve(t, Stream(frames...))
-		if _, err := v.model(t, v.Config(s.URL), s.Client()).Generate(t.Context(), Request(), nil); err != nil {
-			t.Fatal(err)
-		}
-		seen := s.Requests()[0]
-		if strings.Contains(fmt.Sprint(seen), "ambient-secret") || v.KeyOf(seen.Header) != Key {
-			t.Errorf("request %+v", seen)
-		}
-	})
+	// One variable at a time: a library that finds a key first would not look at
+	// the rest.
+	for name, value := range map[string]string{
+		"ANTHROPIC_API_KEY":        "ambient-secret",
+		"ANTHROPIC_AUTH_TOKEN":     "ambient-secret",
+		"ANTHROPIC_PROFILE":        "no-such-profile",
+		"ANTHROPIC_CUSTOM_HEADERS": "X-Ambient: ambient-secret",
+		"ANTHROPIC_BASE_URL":       "http://127.0.0.1:1",
+		"OPENAI_API_KEY":           "ambient-secret",
+		"OPENAI_BASE_URL":          "http://127.0.0.1:1",
+		"OPENAI_ORG_ID":            "ambient-secret",
+	} {
+		t.Run("the environment is not read: "+name, func(t *testing.T) {
+			t.Setenv("HOME", t.TempDir())
+			t.Setenv(name, value)
+			s := Serve(t, Stream(frames...))
+			if _, err := v.model(t, v.Config(s.URL), s.Client()).Generate(t.Context(), Request(), nil); err != nil {
+				t.Fatal(err)
+			}
+			seen := s.Requests()[0]
+			if strings.Contains(fmt.Sprint(seen), "ambient-secret") || v.KeyOf(seen.Header) != Key {
+				t.Errorf("request %+v", seen)
+			}
+		})
+	}
 	t.Run("a key that cannot be had or used sends nothing", func(t *testing.T) {
 		locked := errors.New("the store is locked")
 		for name, source := range map[string]func(context.Context) (string, error){

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 )
@@ -18,6 +19,7 @@ const (
 	maxBytes  = 1 << 20
 	maxSteps  = 10_000
 	maxChunks = 1_000
+	maxDepth  = 64
 )
 
 // SyntaxError says where a script is wrong. Line and Column count from 1 and
@@ -179,10 +181,20 @@ type decoder struct{ name string }
 
 func (d decoder) fail(at ast.Node, format string, args ...any) *SyntaxError {
 	e := &SyntaxError{Script: d.name, Sentence: fmt.Sprintf(format, args...)}
-	if at != nil && at.GetToken() != nil && at.GetToken().Position != nil {
-		e.Line, e.Column = at.GetToken().Position.Line, at.GetToken().Position.Column
-	}
+	e.Line, e.Column = start(at)
 	return e
+}
+
+// start returns where a node begins. A mapping's own token is its first colon,
+// which is not where a reader looks: its first key is.
+func start(at ast.Node) (line, column int) {
+	if m, ok := at.(*ast.MappingNode); ok && len(m.Values) > 0 {
+		at = m.Values[0].Key
+	}
+	if at == nil || at.GetToken() == nil {
+		return 0, 0
+	}
+	return position(at.GetToken())
 }
 
 // parse returns the one document of the file, free of everything in YAML that
@@ -195,7 +207,13 @@ func (d decoder) parse(data []byte) (root ast.Node, err error) {
 			root, err = nil, d.fail(nil, "is not valid YAML")
 		}
 	}()
-	file, err := parser.ParseBytes(data, 0)
+	tokens := lexer.Tokenize(string(data))
+	if deep := tooDeep(tokens); deep != nil {
+		e := d.fail(nil, "is nested more than %d levels deep", maxDepth)
+		e.Line, e.Column = position(deep)
+		return nil, e
+	}
+	file, err := parser.Parse(tokens, 0)
 	if err != nil {
 		return nil, d.translate(err)
 	}
@@ -209,6 +227,30 @@ func (d decoder) parse(data []byte) (root ast.Node, err error) {
 		return nil, d.fail(plain.odd, "anchors, aliases, tags and merge keys are not allowed in a script")
 	}
 	return root, nil
+}
+
+// tooDeep finds the token with which nesting goes over its bound, before the
+// parser sees it: the parser recurses, and its time grows with the square of the
+// depth. Brackets, indentation and dashes on one line each have the bound.
+func tooDeep(tokens token.Tokens) *token.Token {
+	flow, dashes, line := 0, 0, 0
+	for _, tk := range tokens {
+		if tk.Position != nil && tk.Position.Line != line {
+			line, dashes = tk.Position.Line, 0
+		}
+		switch tk.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			flow++
+		case token.SequenceEndType, token.MappingEndType:
+			flow--
+		case token.SequenceEntryType, token.MappingKeyType:
+			dashes++
+		}
+		if flow > maxDepth || dashes > maxDepth || (tk.Position != nil && tk.Position.IndentLevel > maxDepth) {
+			return tk
+		}
+	}
+	return nil
 }
 
 // plainness finds the first node of a kind scripts do not have.

@@ -63,6 +63,10 @@ func (d decoder) script(f fileYAML) (*Script, error) {
 	if f.Limits.ContextWindow < 0 || f.Limits.MaxOutput < 0 {
 		return nil, d.fail(nil, "has negative limits")
 	}
+	limits := limits(f.Limits.ContextWindow, f.Limits.MaxOutput)
+	if limits.MaxOutput >= limits.ContextWindow {
+		return nil, d.fail(nil, "has limits that leave no room for a prompt")
+	}
 	nodes, ok := f.Steps.(*ast.SequenceNode)
 	if !ok || len(nodes.Values) == 0 {
 		return nil, d.fail(f.Steps, "needs steps: a list of at least one step")
@@ -70,7 +74,7 @@ func (d decoder) script(f fileYAML) (*Script, error) {
 	if len(nodes.Values) > maxSteps {
 		return nil, d.fail(f.Steps, "has more than %d steps", maxSteps)
 	}
-	s := &Script{name: d.name, model: f.Model, repeat: f.Repeat, limits: limits(f.Limits.ContextWindow, f.Limits.MaxOutput)}
+	s := &Script{name: d.name, model: f.Model, repeat: f.Repeat, limits: limits}
 	if s.model == "" {
 		s.model = "script"
 	}
@@ -99,7 +103,8 @@ func (d decoder) step(node ast.Node) (step, error) {
 	if err := d.decode(node, &y); err != nil {
 		return step{}, err
 	}
-	s := step{line: d.fail(node, "").Line, chunks: 1}
+	line, _ := start(node)
+	s := step{line: line, chunks: 1}
 	if err := d.action(node, y, &s); err != nil {
 		return step{}, err
 	}
