@@ -58,21 +58,43 @@ func Build(ctx context.Context, o Options) (Result, error) {
 		return Result{}, err
 	}
 	if r, ok := b.upToDate(source); ok {
-		b.progress("unchanged: %s", r.WasmPath)
+		o.progress("unchanged: %s", r.WasmPath)
 		return r, nil
 	}
 	wasm, err := b.compile(ctx)
 	if err != nil {
 		return Result{}, err
 	}
-	r, err := b.describe(ctx, wasm)
+	r, err := o.describe(ctx, b.dir, wasm)
 	if err != nil {
 		return Result{}, err
 	}
-	if err := b.install(wasm, source, &r); err != nil {
+	if err := o.install(wasm, source, r); err != nil {
 		return Result{}, err
 	}
-	b.progress("built %s (%d bytes)", r.WasmPath, r.Size)
+	o.progress("built %s (%d bytes)", r.WasmPath, r.Size)
+	return r, nil
+}
+
+// Pack makes a plugin of a binary that another toolchain built: it copies the
+// file to OutDir under the plugin's id and writes plugin.json beside it. Dir is
+// not used, and Describe must be set. Nothing is skipped.
+func Pack(ctx context.Context, wasmPath string, o Options) (Result, error) {
+	if o.Describe == nil {
+		return Result{}, errors.New("guestbuild: packing needs Options.Describe")
+	}
+	wasm, err := readBinary(wasmPath)
+	if err != nil {
+		return Result{}, err
+	}
+	r, err := o.describe(ctx, wasmPath, wasm)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := o.install(wasm, "", r); err != nil {
+		return Result{}, err
+	}
+	o.progress("packed %s (%d bytes)", r.WasmPath, r.Size)
 	return r, nil
 }
 
@@ -125,40 +147,41 @@ func newBuild(ctx context.Context, o Options) (*build, error) {
 	return b, nil
 }
 
-func (b *build) progress(format string, args ...any) {
-	if b.o.Progress != nil {
-		b.o.Progress(fmt.Sprintf(format, args...))
+func (o Options) progress(format string, args ...any) {
+	if o.Progress != nil {
+		o.Progress(fmt.Sprintf(format, args...))
 	}
 }
 
-// describe makes and validates the manifest of a binary.
-func (b *build) describe(ctx context.Context, wasm []byte) (Result, error) {
+// describe says what a binary is: with Options.Describe, its manifest as well,
+// validated. from is what errors name.
+func (o Options) describe(ctx context.Context, from string, wasm []byte) (Result, error) {
 	r := Result{SHA256: digest(wasm), Size: int64(len(wasm))}
 	symbols, err := ReadSymbols(wasm)
 	if err != nil {
-		return r, fmt.Errorf("guestbuild: %s: %w", b.dir, err)
+		return r, fmt.Errorf("guestbuild: %s: %w", from, err)
 	}
-	if b.o.Describe == nil {
-		r.WasmPath = filepath.Join(b.o.OutDir, filepath.Base(b.dir)+".wasm")
+	if o.Describe == nil {
+		r.WasmPath = filepath.Join(o.OutDir, filepath.Base(from)+".wasm")
 		return r, nil
 	}
-	b.progress("describing")
-	raw, err := b.o.Describe(ctx, wasm)
+	o.progress("describing")
+	raw, err := o.Describe(ctx, wasm)
 	if err != nil {
-		return r, fmt.Errorf("guestbuild: describe %s: %w", b.dir, err)
+		return r, fmt.Errorf("guestbuild: describe %s: %w", from, err)
 	}
 	d, err := manifest.ParseDescription(raw)
 	if err != nil {
-		return r, fmt.Errorf("guestbuild: describe %s: %w", b.dir, err)
+		return r, fmt.Errorf("guestbuild: describe %s: %w", from, err)
 	}
 	w := manifest.Wasm{File: d.ID + ".wasm", SHA256: r.SHA256, Size: r.Size}
 	r.Manifest = manifest.New(d, w, symbols.Exports, symbols.Imports)
 	if err := r.Manifest.Validate(); err != nil {
-		return r, fmt.Errorf("guestbuild: %s: %w%s", b.dir, err, hint(r.Manifest))
+		return r, fmt.Errorf("guestbuild: %s: %w%s", from, err, hint(r.Manifest))
 	}
 	r.Warnings = warnings(r.Manifest)
-	r.WasmPath = filepath.Join(b.o.OutDir, w.File)
-	r.ManifestPath = filepath.Join(b.o.OutDir, manifest.FileName)
+	r.WasmPath = filepath.Join(o.OutDir, w.File)
+	r.ManifestPath = filepath.Join(o.OutDir, manifest.FileName)
 	return r, nil
 }
 

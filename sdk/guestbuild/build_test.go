@@ -137,6 +137,50 @@ func TestAskedForNothing(t *testing.T) {
 	}
 }
 
+// The smallest binary that a tool plugin can be, from no toolchain at all.
+func TestPackTakesAnyBinary(t *testing.T) {
+	invoke := "\x01\x11portcullis_invoke\x00\x00"
+	wasm := "\x00asm\x01\x00\x00\x00" + // one function () -> i32 that answers 1
+		section(1, "\x01\x60\x00\x01\x7f") + section(3, "\x01\x00") + section(7, invoke) + section(10, "\x01\x04\x00\x41\x01\x0b")
+	dir := t.TempDir()
+	write(t, dir, "any.wasm", wasm)
+	o := guestbuild.Options{OutDir: filepath.Join(dir, "out"), Describe: described(description(t, ""))}
+	r, err := guestbuild.Pack(t.Context(), filepath.Join(dir, "any.wasm"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(r.WasmPath); err != nil || string(got) != wasm || filepath.Base(r.WasmPath) != "sample.wasm" {
+		t.Errorf("%s holds %q, %v", r.WasmPath, got, err)
+	}
+	raw, err := os.ReadFile(r.ManifestPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err := manifest.Parse(raw); err != nil || m.Wasm.SHA256 != r.SHA256 || len(m.Imports) != 0 {
+		t.Errorf("manifest is %s, %v", raw, err)
+	}
+
+	write(t, dir, "text.wasm", "(module)")
+	for name, c := range map[string]struct {
+		file     string
+		describe func(context.Context, []byte) ([]byte, error)
+	}{
+		"no file":        {"none.wasm", o.Describe},
+		"not wasm":       {"text.wasm", o.Describe},
+		"no Describe":    {"any.wasm", nil},
+		"no description": {"any.wasm", described("{")},
+		"refuses":        {"any.wasm", func(context.Context, []byte) ([]byte, error) { return nil, errors.New("no") }},
+	} {
+		out := filepath.Join(dir, "not")
+		if _, err := guestbuild.Pack(t.Context(), filepath.Join(dir, c.file), guestbuild.Options{OutDir: out, Describe: c.describe}); err == nil {
+			t.Errorf("%s was packed", name)
+		}
+		if _, err := os.Stat(out); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s left an output: %v", name, err)
+		}
+	}
+}
+
 // module makes a Go module of files, without the sdk: it compiles in no time.
 func module(t testing.TB, files map[string]string) string {
 	t.Helper()

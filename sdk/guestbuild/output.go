@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,7 +15,7 @@ import (
 
 // compile builds into a folder of its own and reads the binary back.
 func (b *build) compile(ctx context.Context) (wasm []byte, err error) {
-	b.progress("compiling %s with %s", b.dir, b.mod.GOVERSION)
+	b.o.progress("compiling %s with %s", b.dir, b.mod.GOVERSION)
 	tmp, err := os.MkdirTemp("", "portcullis-build-")
 	if err != nil {
 		return nil, fmt.Errorf("guestbuild: %w", err)
@@ -74,9 +75,10 @@ func (b *build) upToDate(source string) (Result, bool) {
 	return r, true
 }
 
-// install puts the files in place, the stamp last.
-func (b *build) install(wasm []byte, source string, r *Result) error {
-	if err := os.MkdirAll(b.o.OutDir, 0o755); err != nil {
+// install puts the files in place, the stamp last. A packed binary has no
+// sources, and its stamp never fits any.
+func (o Options) install(wasm []byte, source string, r Result) error {
+	if err := os.MkdirAll(o.OutDir, 0o755); err != nil {
 		return fmt.Errorf("guestbuild: %w", err)
 	}
 	s := stamp{Source: source, Wasm: filepath.Base(r.WasmPath), SHA256: r.SHA256}
@@ -97,7 +99,23 @@ func (b *build) install(wasm []byte, source string, r *Result) error {
 	if err != nil {
 		return fmt.Errorf("guestbuild: %w", err)
 	}
-	return replaceFile(filepath.Join(b.o.OutDir, stampName), append(raw, '\n'))
+	return replaceFile(filepath.Join(o.OutDir, stampName), append(raw, '\n'))
+}
+
+// readBinary reads a file that may be anything, up to the size of a binary.
+func readBinary(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("guestbuild: %w", err)
+	}
+	wasm, err := io.ReadAll(io.LimitReader(f, manifest.MaxWasmBytes+1))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, fmt.Errorf("guestbuild: %w", err)
+	}
+	if len(wasm) > manifest.MaxWasmBytes {
+		return nil, fmt.Errorf("guestbuild: %s has more than %d bytes", path, manifest.MaxWasmBytes)
+	}
+	return wasm, nil
 }
 
 // replaceFile writes beside the target and renames, so that no reader sees half
