@@ -104,7 +104,7 @@ func ParseCases(data []byte) ([]Case, error) {
 	}
 	for i, c := range cases {
 		if err := c.check(); err != nil {
-			return nil, fmt.Errorf("conformance: case %d (%s): %w", i, c.title(), err)
+			return nil, fmt.Errorf("conformance: case %d (%s): %w", i, c.Title(), err)
 		}
 	}
 	return cases, nil
@@ -120,7 +120,8 @@ func ReadCases(dir string) ([]Case, error) {
 	return ParseCases(data)
 }
 
-func (c *Case) title() string {
+// Title is the name of the case, or its tool.
+func (c *Case) Title() string {
 	if c.Name != "" {
 		return c.Name
 	}

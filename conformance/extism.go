@@ -3,6 +3,7 @@ package conformance
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -44,6 +45,9 @@ func OpenExtism(ctx context.Context, opt ExtismOptions) (*Extism, error) {
 	}
 	if opt.Limits == (sandbox.Limits{}) {
 		opt.Limits = sandbox.LimitsOf(wire.Limits{})
+	}
+	if opt.Rand == nil {
+		opt.Rand = rand.Reader
 	}
 	oracle, err := sandbox.NewOracle(opt.CacheDir, opt.Clock, opt.Rand)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 
 // Bounds of one module. They are far above what compilers emit (a Go guest with
 // encoding/json: 3.2 MB, 2,100 functions, 36,600 data segments, one table of
-// 6,200 entries, largest body 30 KB) and far below what harms the host.
+// 6,200 entries, largest body 30 KB, and 310 KB where a parser's tables are set
+// up in code) and below what harms the host.
 const (
 	maxModuleBytes = 64 << 20
 	maxName        = 1 << 10
@@ -22,7 +23,7 @@ const (
 	maxElements    = 10_000  // segments
 	maxElementSum  = 200_000 // entries, all segments together
 	maxData        = 500_000 // segments
-	maxBodyBytes   = 256 << 10
+	maxBodyBytes   = 512 << 10
 	maxLocals      = 50_000 // of one function
 )
 
