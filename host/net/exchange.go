@@ -1,0 +1,208 @@
+package net
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/policy/egress"
+	"github.com/b3abf3ee/portcullis/sdk/wire"
+)
+
+// MaxRedirects is how many redirects of one request are followed.
+const MaxRedirects = 5
+
+// exchange is one request on its way, as it stands at the current hop.
+type exchange struct {
+	method string
+	target egress.Target
+	header http.Header
+	body   []byte
+	hop    int
+	max    int64 // bytes of the response body
+	unzip  bool  // gzip was offered by us, not by the plugin
+}
+
+// Do makes one request for the plugin and follows its redirects; it is what the sandbox calls. A "no" is a fault in
+// the reply: denied when policy refused, unavailable when the name or server did not answer, timeout, too_large,
+// invalid, or io when the connection failed. Its sentence holds an origin at the most. An error means that the
+// context was cancelled or that the decision could not be recorded; nothing was sent then.
+//
+// The request is sent with the plugin's headers but those that are the host's to set (see [requestHeader]), and
+// with no credential that the plugin did not write itself. The response body is at most req.MaxBytes, or
+// [wire.MaxBodyBytes], before and after decompression.
+func (p *PluginHTTP) Do(ctx context.Context, req wire.HTTPRequest, body []byte) (wire.HTTPReply, []byte, error) {
+	limit := ExchangeTimeout
+	if asked := time.Duration(req.TimeoutMS) * time.Millisecond; req.TimeoutMS > 0 && req.TimeoutMS < wire.HardDeadlineMS {
+		limit = asked
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	defer context.AfterFunc(p.life, cancel)()
+
+	x := exchange{method: req.Method, body: body, max: wire.MaxBodyBytes}
+	if req.MaxBytes > 0 && req.MaxBytes < x.max {
+		x.max = req.MaxBytes
+	}
+	var fault *wire.Fault
+	if x.header, x.unzip, fault = requestHeader(req.Headers); fault != nil {
+		return wire.HTTPReply{Fault: fault}, nil, nil
+	}
+	if len(body) > wire.MaxBodyBytes {
+		return faultf(wire.CodeTooLarge, "the request body has more than %d bytes", wire.MaxBodyBytes)
+	}
+	var v egress.Verdict
+	if x.target, v = egress.ParseURL(req.URL); !v.Allowed {
+		return p.deny(ctx, x, nil, v)
+	}
+	for {
+		resp, reply, err := p.send(ctx, x)
+		if resp == nil {
+			return reply, nil, err
+		}
+		location := resp.Header.Get("Location")
+		if req.NoRedirect || location == "" || !redirects(resp.StatusCode) {
+			return p.finish(ctx, x, resp)
+		}
+		discard(resp)
+		next, v := x.follow(resp.StatusCode, location)
+		if !v.Allowed {
+			return p.deny(ctx, next, nil, v)
+		}
+		x = next
+	}
+}
+
+// send judges and makes the request of one hop. Without a response the reply holds the fault.
+func (p *PluginHTTP) send(ctx context.Context, x exchange) (*http.Response, wire.HTTPReply, error) {
+	fail := func(reply wire.HTTPReply, _ []byte, err error) (*http.Response, wire.HTTPReply, error) {
+		return nil, reply, err
+	}
+	if v := p.judge(x.method, x.target); !v.Allowed {
+		return fail(p.deny(ctx, x, nil, v))
+	}
+	lane, found, v, err := p.laneTo(ctx, x.target)
+	if err != nil {
+		return fail(p.broken(ctx, x, err))
+	}
+	if !v.Allowed {
+		return fail(p.deny(ctx, x, found, v))
+	}
+	if err := p.record(ctx, x, found, v); err != nil {
+		return nil, wire.HTTPReply{}, err
+	}
+	u, err := url.Parse(x.target.String())
+	if err != nil {
+		return nil, wire.HTTPReply{}, errors.New("net: a judged URL cannot be sent")
+	}
+	req := (&http.Request{
+		Method: x.method, URL: u, Header: x.header, ContentLength: int64(len(x.body)),
+		Body: io.NopCloser(bytes.NewReader(x.body)), GetBody: x.again,
+	}).WithContext(ctx)
+	if len(x.body) == 0 {
+		req.Body, req.GetBody = nil, nil
+	}
+	resp, err := lane.transport.RoundTrip(req)
+	if err != nil {
+		return fail(p.broken(ctx, x, err))
+	}
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		discard(resp)
+		return fail(faultf(wire.CodeFailed, "%s switched to another protocol, which was not asked for", x.target.Origin()))
+	}
+	return resp, wire.HTTPReply{}, nil
+}
+
+func (x exchange) again() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(x.body)), nil }
+
+// record writes the audit record of one decision.
+func (p *PluginHTTP) record(ctx context.Context, x exchange, found []netip.Addr, v egress.Verdict) error {
+	err := p.call.Audit(ctx, Decision{
+		Caller: "plugin " + p.call.Plugin, Method: shown(x.method), Origin: x.target.Origin(), Hop: x.hop,
+		Addresses: found, Allowed: v.Allowed, Reason: v.Reason,
+	})
+	if err != nil {
+		return fmt.Errorf("net: record egress of plugin %s: %w", p.call.Plugin, err)
+	}
+	return nil
+}
+
+// deny records a refusal and makes it the answer.
+func (p *PluginHTTP) deny(ctx context.Context, x exchange, found []netip.Addr, v egress.Verdict) (wire.HTTPReply, []byte, error) {
+	if err := p.record(ctx, x, found, v); err != nil {
+		return wire.HTTPReply{}, nil, err
+	}
+	code := wire.CodeDenied
+	switch v.Reason {
+	case egress.DNSFailure, egress.DNSNoAddresses:
+		code = wire.CodeUnavailable
+	case TooManyRedirects:
+		code = wire.CodeFailed
+	}
+	where := "the request"
+	if x.hop > 0 {
+		where = fmt.Sprintf("redirect %d", x.hop)
+	}
+	if !x.target.Zero() {
+		where += " to " + x.target.Origin()
+	}
+	return faultf(code, "%s is refused (%s): %s", where, v.Reason, v.Sentence)
+}
+
+// broken says what failed without the words of the error, which may hold the whole URL.
+func (p *PluginHTTP) broken(ctx context.Context, x exchange, err error) (wire.HTTPReply, []byte, error) {
+	origin := x.target.Origin()
+	var stopped *RefusedError
+	var connect *connectError
+	var cert *tls.CertificateVerificationError
+	switch {
+	case errors.As(err, &stopped):
+		return p.deny(ctx, x, nil, refuse(stopped.Reason, stopped.Sentence))
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return faultf(wire.CodeTimeout, "no answer from %s in time", origin)
+	case ctx.Err() != nil:
+		return wire.HTTPReply{}, nil, fmt.Errorf("net: request to %s: %w", origin, ctx.Err())
+	case errors.As(err, &connect):
+		return faultf(wire.CodeUnavailable, "could not connect to %s", origin)
+	case errors.As(err, &cert):
+		return faultf(wire.CodeIO, "the certificate of %s does not verify", origin)
+	}
+	return faultf(wire.CodeIO, "the connection to %s failed before a whole answer was read", origin)
+}
+
+// finish reads the answer.
+func (p *PluginHTTP) finish(ctx context.Context, x exchange, resp *http.Response) (wire.HTTPReply, []byte, error) {
+	defer resp.Body.Close()
+	header, fault := responseHeader(resp.Header)
+	if fault != nil {
+		return wire.HTTPReply{Fault: fault}, nil, nil
+	}
+	body, unzipped, err := readBody(x, resp)
+	switch {
+	case errors.Is(err, errTooLarge):
+		return faultf(wire.CodeTooLarge, "the answer of %s has more than %d bytes", x.target.Origin(), x.max)
+	case errors.Is(err, errEncoding):
+		return faultf(wire.CodeIO, "the answer of %s says it is gzip and is not", x.target.Origin())
+	case err != nil:
+		return p.broken(ctx, x, err)
+	}
+	if unzipped {
+		delete(header, "Content-Encoding")
+		delete(header, "Content-Length")
+	}
+	return wire.HTTPReply{Status: resp.StatusCode, Headers: header, URL: x.target.String()}, body, nil
+}
+
+func faultf(code wire.Code, format string, args ...any) (wire.HTTPReply, []byte, error) {
+	return wire.HTTPReply{Fault: &wire.Fault{Code: code, Message: fmt.Sprintf(format, args...)}}, nil, nil
+}
+
+// shown cuts a method that a guest made up.
+func shown(method string) string { return fmt.Sprintf("%.16s", method) }

@@ -1,0 +1,133 @@
+package net
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/b3abf3ee/portcullis/policy/capability"
+	"github.com/b3abf3ee/portcullis/policy/egress"
+	"github.com/b3abf3ee/portcullis/sdk/wire"
+)
+
+// PluginCall is everything that decides where one call of one plugin may go. A request needs all of it: a rule of
+// the manifest, a grant of the operator, a capability of the core, and the core's own rules when it has any.
+type PluginCall struct {
+	Plugin string              // id, for sentences and the audit
+	Egress []wire.Egress       // what the manifest declares
+	Grants capability.Snapshot // what the operator granted to the plugin
+
+	Core         string              // id, for sentences
+	Capabilities capability.Snapshot // the core's, as the turn holds them
+	CoreRules    *egress.Policy      // nil: the core does not narrow further
+
+	// Audit records this call's decisions instead of [Config.Audit], for example with the effect's id. The same
+	// rules hold for it.
+	Audit func(ctx context.Context, d Decision) error
+}
+
+// PluginHTTP is the HTTP of one plugin call. Close it when the call is over. Requests may overlap.
+type PluginHTTP struct {
+	gate     *Gate
+	call     PluginCall
+	declared egress.Policy // the manifest's rules
+	anywhere []wire.Egress // those of them that leave the host open
+	life     context.Context
+	end      context.CancelFunc
+
+	mu    sync.Mutex // guards lanes
+	lanes map[string]*lane
+}
+
+// Plugin makes the HTTP of one plugin call. An error means that the manifest's egress is not valid, which
+// installing it would have refused.
+func (g *Gate) Plugin(c PluginCall) (*PluginHTTP, error) {
+	p := &PluginHTTP{gate: g, call: c, lanes: map[string]*lane{}}
+	if p.call.Audit == nil {
+		p.call.Audit = g.audit
+	}
+	var rules []egress.Rule
+	for _, e := range c.Egress {
+		rules = append(rules, ruleOf(e, e.Host))
+		if e.Host == "*" {
+			p.anywhere = append(p.anywhere, e)
+		}
+	}
+	var err error
+	if p.declared, err = egress.NewPolicy(rules...); err != nil {
+		return nil, err
+	}
+	p.life, p.end = context.WithCancel(context.Background())
+	return p, nil
+}
+
+func ruleOf(e wire.Egress, host string) egress.Rule {
+	r := egress.Rule{Host: host, Methods: e.Methods, PathPrefix: e.PathPrefix}
+	if e.Port != 0 {
+		r.Ports = []uint16{uint16(e.Port)}
+	}
+	return r
+}
+
+// Close ends every connection of the call. A request that is still running fails. It may be called twice.
+func (p *PluginHTTP) Close() {
+	p.end()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.lanes {
+		l.transport.CloseIdleConnections()
+	}
+}
+
+// judge asks the four layers in turn; the first refusal is the answer. Addresses come later.
+func (p *PluginHTTP) judge(method string, t egress.Target) egress.Verdict {
+	if v := p.judgeDeclared(method, t); !v.Allowed {
+		v.Sentence = "plugin " + p.call.Plugin + " does not declare this request: " + v.Sentence
+		return v
+	}
+	uses := t.Capabilities()
+	if !slices.ContainsFunc(uses, p.call.Grants.Allows) {
+		return refuse(NotGranted, "plugin "+p.call.Plugin+" is not granted "+uses[0].String()+
+			": run `portcullis plugin grant "+p.call.Plugin+" "+uses[0].String()+"`")
+	}
+	if !slices.ContainsFunc(uses, p.call.Capabilities.Allows) {
+		return refuse(NotInCore, "core "+p.call.Core+" does not have "+uses[0].String()+": add it to capabilities in its agent.yaml")
+	}
+	if p.call.CoreRules != nil {
+		if v := p.call.CoreRules.Check(method, t); !v.Allowed {
+			return refuse(NotInCore, "egress in the agent.yaml of core "+p.call.Core+" leaves this out: "+v.Sentence)
+		}
+	}
+	return egress.Verdict{Allowed: true, Reason: egress.Allowed}
+}
+
+// judgeDeclared asks the manifest. Where it leaves the host open ("*", only the caller knows), a pattern still
+// covers no address, no private name and no port but the scheme's own; a grant that names the host does, because
+// then the operator has said so.
+func (p *PluginHTTP) judgeDeclared(method string, t egress.Target) egress.Verdict {
+	v := p.declared.Check(method, t)
+	if v.Allowed || len(p.anywhere) == 0 || !p.named(t) {
+		return v
+	}
+	for _, e := range p.anywhere {
+		exact := egress.Rule{Host: t.Host(), Ports: []uint16{t.Port()}, Methods: e.Methods, PathPrefix: e.PathPrefix}
+		one, err := egress.NewPolicy(exact)
+		if err != nil {
+			return v // a host that no rule may name
+		}
+		if v = one.Check(method, t); v.Allowed {
+			return v
+		}
+	}
+	return v
+}
+
+// named reports whether a grant other than net.fetch:* covers t.
+func (p *PluginHTTP) named(t egress.Target) bool {
+	for _, g := range p.call.Grants.Grants() {
+		if g.String() != wire.CapNetFetch+":*" && slices.ContainsFunc(t.Capabilities(), g.Matches) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,44 @@
+package net
+
+import (
+	"github.com/b3abf3ee/portcullis/policy/egress"
+)
+
+// Reasons that this package adds to those of policy/egress. Codes never change once released.
+const (
+	// NotGranted: the operator has not granted this place to the plugin.
+	NotGranted egress.Reason = "not_granted"
+	// NotInCore: the core does not have the capability, or its egress rules leave the place out.
+	NotInCore egress.Reason = "not_in_core"
+	// OtherOrigin: a provider's client was asked for another origin than its own.
+	OtherOrigin egress.Reason = "other_origin"
+	// InsecureRedirect: a redirect leads from https to http.
+	InsecureRedirect egress.Reason = "insecure_redirect"
+	// TooManyRedirects: the chain is longer than [MaxRedirects].
+	TooManyRedirects egress.Reason = "too_many_redirects"
+)
+
+// RefusedError says that policy refused to connect. It holds an origin, a code and a sentence for people; nothing
+// of path, query or header.
+type RefusedError struct {
+	Origin   string // empty when the URL could not be read
+	Reason   egress.Reason
+	Sentence string
+}
+
+// Error is the origin, the sentence and the code.
+func (e *RefusedError) Error() string {
+	s := e.Sentence + " (" + string(e.Reason) + ")"
+	if e.Origin != "" {
+		s = e.Origin + ": " + s
+	}
+	return "net: refused: " + s
+}
+
+func refused(t egress.Target, v egress.Verdict) *RefusedError {
+	return &RefusedError{t.Origin(), v.Reason, v.Sentence}
+}
+
+func refuse(r egress.Reason, sentence string) egress.Verdict {
+	return egress.Verdict{Reason: r, Sentence: sentence}
+}
