@@ -1,0 +1,196 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/host/effect"
+	"github.com/b3abf3ee/portcullis/sdk/wire"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Ports are what a plugin's calls act on, beside the workspace that the turn
+// brings.
+type Ports struct {
+	KV KV // nil: the plugin keeps nothing
+	// HTTP makes the network of one call, under the rules of that call, and
+	// what ends it; nil: no network. It is asked only when the call may fetch.
+	HTTP func(call effect.Call) (HTTPDoer, func(), error)
+}
+
+// Adapter runs a plugin's tools for the gate. It implements [effect.Adapter]
+// and is safe for concurrent use.
+type Adapter struct {
+	plugin *Plugin
+	ports  Ports
+}
+
+// NewAdapter joins a loaded plugin with its ports.
+func NewAdapter(p *Plugin, ports Ports) *Adapter { return &Adapter{p, ports} }
+
+// Invoke encodes the call, runs it once, and holds the answer to the contract;
+// the gate holds it to the tool's schema. A call may do what all four allow: the
+// operator's grant at load, the grants of the call, the core's capabilities, and
+// what the tool itself says it needs.
+func (a *Adapter) Invoke(ctx context.Context, call effect.Call) effect.Outcome {
+	var tool wire.Tool
+	known := false
+	if m := a.plugin.Manifest(); m != nil {
+		tool, known = m.Tool(call.Tool)
+	}
+	if !known {
+		return failed("unknown_tool", "plugin "+a.plugin.Name()+" has no tool "+printable(call.Tool))
+	}
+	opt := CallOptions{
+		OutputLimit: replyLimit(call.Output),
+		Abilities:   abilitiesOf(call, tool),
+		KV:          a.ports.KV,
+		Scope:       KVScope{Plugin: a.plugin.Name(), Principal: call.Turn.Principal().PrincipalID()},
+		Progress:    call.Progress,
+	}
+	if !call.Deadline.IsZero() {
+		if opt.Timeout = call.Deadline.Sub(a.plugin.engine.cfg.Clock()); opt.Timeout <= 0 {
+			return effect.Outcome{Status: effect.TimedOut, Reason: "not_started"}
+		}
+	}
+	if dir := call.Turn.Workspace(); dir != "" && opt.Abilities&(MayReadFiles|MayWriteFiles) != 0 {
+		root, err := os.OpenRoot(dir)
+		if err != nil {
+			return failed("workspace", "the workspace cannot be opened: "+err.Error())
+		}
+		defer root.Close()
+		opt.Workspace = root
+	}
+	if a.ports.HTTP != nil && opt.Abilities.Has(MayFetch) {
+		doer, end, err := a.ports.HTTP(call)
+		if err != nil {
+			return failed("network", "the network of the call cannot be made: "+err.Error())
+		}
+		defer end()
+		opt.HTTP = doer
+	}
+	input, err := encodeCall(call)
+	if err != nil {
+		return failed("arguments", err.Error())
+	}
+	out := a.plugin.Call(ctx, wire.ExportInvoke, input, opt)
+	ended := a.read(call, out)
+	ended.Logs, ended.Duration, ended.Stats = out.Logs, out.Stats.Duration, out.Stats.Map()
+	return ended
+}
+
+// replyOverhead is what a reply has around its result.
+const replyOverhead = 1 << 10
+
+// replyLimit leaves room around a result, and for a fault where the result may
+// only be small.
+func replyLimit(result int) int64 {
+	if result <= 0 {
+		return 0
+	}
+	return max(int64(result)+replyOverhead, wire.MaxFaultMessage*6+replyOverhead)
+}
+
+func abilitiesOf(call effect.Call, tool wire.Tool) Abilities {
+	return ToolAbilities(tool) & AbilitiesFrom(call.Grants.AllowsFamily) & AbilitiesFrom(call.Turn.Core().Capabilities.AllowsFamily)
+}
+
+// encodeCall writes a [wire.Call] around the arguments, whose bytes are the
+// ones that were approved and are not written anew.
+func encodeCall(call effect.Call) ([]byte, error) {
+	id, err := json.Marshal(string(call.Effect))
+	if err != nil {
+		return nil, fmt.Errorf("effect id: %w", err)
+	}
+	tool, err := json.Marshal(call.Tool)
+	if err != nil {
+		return nil, fmt.Errorf("tool name: %w", err)
+	}
+	if v := jsontext.Value(call.Arguments); !v.IsValid() || v.Kind() != '{' {
+		return nil, fmt.Errorf("arguments of %s are not one JSON object", call.Tool)
+	}
+	in := make([]byte, 0, len(call.Arguments)+len(id)+len(tool)+32)
+	in = append(append(in, `{"id":`...), id...)
+	in = append(append(in, `,"tool":`...), tool...)
+	in = append(append(in, `,"args":`...), call.Arguments...)
+	return append(in, '}'), nil
+}
+
+// reply is [wire.Reply] as the host reads it.
+type reply struct {
+	Result jsontext.Value `json:"result"`
+	Fault  *wire.Fault    `json:"fault"`
+}
+
+// decodeReply reads a guest's answer strictly.
+func decodeReply(data []byte) (reply, error) {
+	var r reply
+	if err := decodeStrict(data, wire.MaxReplyBytes, &r); err != nil {
+		return reply{}, err
+	}
+	w := wire.Reply{Result: []byte(r.Result), Fault: r.Fault}
+	if err := w.Check(); err != nil {
+		return reply{}, err
+	}
+	return r, nil
+}
+
+func failed(reason, detail string) effect.Outcome {
+	return effect.Outcome{Status: effect.Failed, Reason: reason, Detail: detail}
+}
+
+// read turns a guest call's outcome into the effect's.
+func (a *Adapter) read(call effect.Call, out Outcome) effect.Outcome {
+	switch {
+	case out.Abandoned || out.Status == HostFailure && out.Entered:
+		return effect.Outcome{Status: effect.Indeterminate, Reason: string(out.Status), Detail: a.detail(out)}
+	case out.Status == TimedOut:
+		return effect.Outcome{Status: effect.TimedOut, Reason: "deadline", Detail: a.detail(out)}
+	case out.Status == Cancelled:
+		return effect.Outcome{Status: effect.Cancelled, Reason: "cancelled", Detail: a.detail(out)}
+	case out.Status != OK:
+		return failed(reasonOf(out.Status), a.detail(out))
+	}
+	r, err := decodeReply(out.Output)
+	switch {
+	case err != nil:
+		return failed("bad_reply", fmt.Sprintf("plugin %s: bad reply to %s: %s", a.plugin.Name(), call.Tool, escape([]byte(err.Error()), 300)))
+	case r.Fault != nil:
+		f := faultf(r.Fault.Code, "%s", r.Fault.Message)
+		return effect.Outcome{Status: effect.Failed, Fault: f, Reason: "fault_" + string(f.Code)}
+	case call.Output > 0 && len(r.Result) > call.Output:
+		return failed("output_too_large", fmt.Sprintf("plugin %s: the result of %s has %d bytes, at most %d are allowed", a.plugin.Name(), call.Tool, len(r.Result), call.Output))
+	}
+	return effect.Outcome{Status: effect.Succeeded, Result: []byte(r.Result)}
+}
+
+// reasonOf is the stable code of a failed guest call.
+func reasonOf(s Status) string {
+	switch s {
+	case Trap:
+		return "guest_trap"
+	case Exited:
+		return "guest_exited"
+	}
+	return string(s)
+}
+
+// detail is for the operator: how the guest ended, and its own words last.
+func (a *Adapter) detail(out Outcome) string {
+	d := fmt.Sprintf("plugin %s ended with %s", a.plugin.Name(), out.Status)
+	if out.Reason != "" {
+		d += " (" + out.Reason + ")"
+	}
+	if out.Stats.Duration > 0 {
+		d += " after " + out.Stats.Duration.Round(time.Microsecond).String()
+	}
+	if out.Text != "" {
+		d += "; it said: " + out.Text
+	}
+	return d
+}
+
+var _ effect.Adapter = (*Adapter)(nil)

@@ -1,0 +1,52 @@
+package sandbox
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/b3abf3ee/portcullis/host/effect"
+	"github.com/b3abf3ee/portcullis/sdk/wire"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The guest gets the very bytes that were approved, inside a call it can read.
+func TestCallCarriesTheApprovedBytes(t *testing.T) {
+	in, err := encodeCall(effect.Call{Effect: "eff_1", Tool: "demo.run", Arguments: []byte(`{"b":1, "a":[2]}`)})
+	if want := `{"id":"eff_1","tool":"demo.run","args":{"b":1, "a":[2]}}`; err != nil || string(in) != want {
+		t.Fatalf("call %s, want %s; %v", in, want, err)
+	}
+	var call wire.Call
+	if err := wire.Decode(in, wire.MaxCallBytes, &call); err != nil || call.ID != "eff_1" || call.Tool != "demo.run" || string(call.Args) != `{"b":1, "a":[2]}` {
+		t.Errorf("the guest reads %+v, %v", call, err)
+	}
+}
+
+// An accepted reply has exactly one member, and its result is strict JSON that
+// reads the same again.
+func FuzzDecodeReply(f *testing.F) {
+	for _, s := range []string{`{"result":{"a":[1,2.5e3,"x\u00e9"]}}`, `{"fault":{"code":"denied","message":"no"}}`, `{"result":1,"result":2}`, `{"result":{"a":1,"a":1}}`, `{"Result":1}`, `{}`, "{\"result\":\"\xff\"}"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := decodeReply(data)
+		if err != nil {
+			return
+		}
+		if (r.Fault == nil) == (len(r.Result) == 0) {
+			t.Fatalf("%q gave both or neither", data)
+		}
+		if r.Fault != nil {
+			if !r.Fault.Code.Known() {
+				t.Fatalf("%q gave the code %q", data, r.Fault.Code)
+			}
+			return
+		}
+		if v := jsontext.Value(r.Result); !v.IsValid() {
+			t.Fatalf("%q gave a result that is not JSON: %q", data, r.Result)
+		}
+		again, err := decodeReply(append(append([]byte(`{"result":`), r.Result...), '}'))
+		if err != nil || !bytes.Equal(again.Result, r.Result) {
+			t.Fatalf("%q does not read the same again: %v", data, err)
+		}
+	})
+}
