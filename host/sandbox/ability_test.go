@@ -84,8 +84,8 @@ func TestAbilityNotGivenToTheCallIsDenied(t *testing.T) {
 	}
 }
 
-// What a plugin was not granted at load stays denied whatever the call says.
-func TestCallCannotWidenTheGrant(t *testing.T) {
+// Start functions and initializers run before anybody's authority is bound.
+func TestNothingIsDoneBeforeTheEntryPoint(t *testing.T) {
 	e := open(t, sandbox.Config{})
 	kv := newMemKV()
 	s := sandbox.CallOptions{Abilities: everything, KV: kv}

@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"bytes"
+	"context"
+	"os"
 	"testing"
 
 	"github.com/b3abf3ee/portcullis/host/effect"
@@ -18,6 +20,27 @@ func TestCallCarriesTheApprovedBytes(t *testing.T) {
 	var call wire.Call
 	if err := wire.Decode(in, wire.MaxCallBytes, &call); err != nil || call.ID != "eff_1" || call.Tool != "demo.run" || string(call.Args) != `{"b":1, "a":[2]}` {
 		t.Errorf("the guest reads %+v, %v", call, err)
+	}
+}
+
+// What a plugin was not granted at load stays denied whatever the call says.
+func TestCallCannotWidenTheGrant(t *testing.T) {
+	e, err := Open(t.Context(), Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close(context.Background())
+	wasm, err := os.ReadFile("testdata/describe.wasm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := e.load(t.Context(), wasm, spec{name: "p", exports: []string{wire.ExportDescribe}, limits: LimitsOf(wire.Limits{}), describing: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := p.Call(t.Context(), wire.ExportDescribe, nil, CallOptions{Abilities: ^Abilities(0)})
+	if out.Status != OK || !bytes.Contains(out.Output, []byte(`"denied"`)) {
+		t.Errorf("%s: %q", out.Status, out.Output)
 	}
 }
 
