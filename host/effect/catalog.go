@@ -212,7 +212,7 @@ func (c *Catalog) views(bounds redact.Bounds, raw redact.Raw) (redact.Views, err
 func (c *Catalog) hide(name, value string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	more, err := c.known.With(redact.Secret{Name: name, Value: value, Source: redact.Bound})
+	more, err := c.known.With(redact.NewSecret(name, value))
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func TestWhatCannotBeShownWholeCannotBeApproved(t *testing.T) {
 func TestASecretThatATurnKnowsIsInNoView(t *testing.T) {
 	f := newFixture(t, "tool.call:*")
 	const secret = "correct-horse-battery-staple"
-	known, err := redact.Set{}.With(redact.Secret{Name: "PLANTED", Value: secret})
+	known, err := redact.Set{}.With(redact.NewSecret("PLANTED", secret))
 	if err != nil {
 		t.Fatal(err)
 	}
