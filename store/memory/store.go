@@ -119,3 +119,19 @@ func (s *Store) audit(r event.Record) {
 	s.eventIDs[r.ID] = true
 	s.events = append(s.events, r)
 }
+
+// Disown takes a session's owner away. No port can; it shows a test what a damaged or imported database looks like.
+func (s *Store) Disown(key id.Session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one, ok := s.sessions[key]
+	if !ok {
+		return
+	}
+	one.owner = nil
+	for r, bound := range s.bindings {
+		if bound == key {
+			delete(s.bindings, r)
+		}
+	}
+}

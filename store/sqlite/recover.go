@@ -53,7 +53,7 @@ type orphaned struct {
 // orphans lists them in the order the turns began. The leases table holds only running turns, so reading all of it
 // costs what is under way and not what ever was.
 func (t *tx) orphans(epoch id.Epoch, now time.Time) ([]orphaned, error) {
-	rows, err := t.rows(`SELECT l.turn_id, l.session_id, l.epoch, t.trace FROM leases l JOIN turns t ON t.id = l.turn_id
+	rows, err := t.rows(`SELECT l.turn_id, l.session_id, l.epoch, t.trace FROM leases l CROSS JOIN turns t ON t.id = l.turn_id
 		WHERE l.epoch <> ? OR l.expires_at <= ? ORDER BY t.seq`, string(epoch), now.UnixMilli())
 	return collect(rows, err, func(r *sql.Rows) (o orphaned, err error) {
 		err = r.Scan(&o.turn, &o.session, &o.epoch, &o.trace)

@@ -58,5 +58,15 @@ func (s *Store) disown(t testing.TB, session id.Session) {
 }
 
 func TestContract(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t) })
+	statements := map[string]bool{}
+	storetest.Run(t, func(t *testing.T) storetest.Harness {
+		h := harness(t)
+		t.Cleanup(func() { // before the store is closed
+			for _, query := range h.Store.(*Store).statements() {
+				statements[query] = true
+			}
+		})
+		return h
+	})
+	t.Run("no statement scans what grows", func(t *testing.T) { checkPlans(t, statements) })
 }

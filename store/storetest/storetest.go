@@ -53,9 +53,9 @@ type Clock struct {
 }
 
 // NewClock returns a Clock that stands at a fixed instant, with a part of a millisecond that no store keeps.
-func NewClock() *Clock {
-	return &Clock{now: time.Date(2026, 3, 4, 5, 6, 7, 8_900_000, time.UTC)}
-}
+func NewClock() *Clock { return &Clock{now: beginning()} }
+
+func beginning() time.Time { return time.Date(2026, 3, 4, 5, 6, 7, 8_900_000, time.UTC) }
 
 // Now is the instant that the clock stands at.
 func (c *Clock) Now() time.Time {

@@ -86,11 +86,13 @@ CREATE TABLE leases (
     expires_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- A message's turn is held by the trigger messages_of_running, which asks more than a reference would, and needs no
+-- index of messages by turn.
 CREATE TABLE messages (
     seq        INTEGER PRIMARY KEY,
     id         TEXT    NOT NULL UNIQUE CHECK (id <> ''),
     session_id TEXT    NOT NULL REFERENCES sessions (id),
-    turn_id    TEXT    NOT NULL REFERENCES turns (id),
+    turn_id    TEXT    NOT NULL,
     role       TEXT    NOT NULL CHECK (role IN ('user', 'assistant', 'tool')),
     body       TEXT    NOT NULL,
     at         INTEGER NOT NULL
@@ -158,7 +160,7 @@ CREATE INDEX approvals_recent ON approvals (asked_at);
 CREATE INDEX approvals_by_state ON approvals (state, asked_at);
 CREATE INDEX approvals_of_session ON approvals (session_id, asked_at);
 CREATE INDEX approvals_of_session_by_state ON approvals (session_id, state, asked_at);
-CREATE INDEX approvals_open ON approvals (turn_id) WHERE state = 'pending';
+CREATE INDEX approvals_of_turn ON approvals (turn_id, state);
 
 CREATE TABLE plugin_grants (
     plugin     TEXT    NOT NULL CHECK (plugin <> ''),

@@ -1,0 +1,54 @@
+package sqlite
+
+import (
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/policy/principal"
+	"github.com/b3abf3ee/portcullis/store/memory"
+	"github.com/b3abf3ee/portcullis/store/storetest"
+)
+
+// TestTwin holds that the durable store and the in-memory one give the same answers.
+func TestTwin(t *testing.T) {
+	folder := t.TempDir()
+	empty := filepath.Join(folder, "empty.db")
+	first, _ := open(t, empty)
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	image, err := os.ReadFile(empty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n atomic.Int64
+	storetest.Compare(t, func(t testing.TB) (storetest.Harness, func()) {
+		path := filepath.Join(folder, fmt.Sprint(n.Add(1), ".db"))
+		if err := os.WriteFile(path, image, fileMode); err != nil { // much quicker than making one anew
+			t.Fatal(err)
+		}
+		clock := storetest.NewClock()
+		s, err := Open(t.Context(), Config{Path: path, Clock: clock.Now, IDs: id.NewSource(clock.Now, rand.Reader)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := storetest.Harness{Store: s, Clock: clock, Issuer: principal.NewIssuer(string(s.StoreID())), Disown: s.disown}
+		return h, func() {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}, func(t testing.TB) (storetest.Harness, func()) {
+		clock := storetest.NewClock()
+		s := memory.New(memory.Config{Clock: clock.Now, IDs: id.NewSource(clock.Now, rand.Reader)})
+		return storetest.Harness{
+			Store: s, Clock: clock, Issuer: principal.NewIssuer(string(s.StoreID())),
+			Disown: func(_ testing.TB, session id.Session) { s.Disown(session) },
+		}, func() {}
+	})
+}

@@ -1,0 +1,117 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// statements are the texts that a store has prepared so far.
+func (s *Store) statements() []string {
+	var all []string
+	for _, p := range []*prepared{s.reader, s.writer} {
+		p.mu.Lock()
+		all = slices.AppendSeq(all, maps.Keys(p.stmts))
+		p.mu.Unlock()
+	}
+	return all
+}
+
+// plan is how SQLite would run a statement.
+func plan(ctx context.Context, db *sql.DB, query string) ([]string, error) {
+	args := make([]any, strings.Count(query, "?"))
+	rows, err := db.QueryContext(ctx, "EXPLAIN QUERY PLAN "+query, args...)
+	return collect(rows, err, func(r *sql.Rows) (detail string, err error) {
+		var id, parent, unused int
+		err = r.Scan(&id, &parent, &unused, &detail)
+		return detail, err
+	})
+}
+
+var (
+	// The leases hold running turns only, and j is the JSON list of a scope's sessions.
+	bounded = regexp.MustCompile(`^SCAN (l|j VIRTUAL TABLE.*)$`)
+	ordered = regexp.MustCompile(`^SCAN \w+ USING (COVERING )?INDEX `)
+	limited = regexp.MustCompile(`LIMIT \?\s*$`)
+)
+
+// grows says which steps of a plan cost more the more rows there are.
+func grows(query string, steps []string) []string {
+	overLeases := slices.Contains(steps, "SCAN l")
+	sorts := slices.ContainsFunc(steps, func(s string) bool { return strings.HasPrefix(s, "USE TEMP B-TREE") }) && !overLeases
+	var bad []string
+	for _, step := range steps {
+		switch {
+		case bounded.MatchString(step):
+		case ordered.MatchString(step) && limited.MatchString(query) && !sorts: // walks an index and stops at the limit
+		case strings.HasPrefix(step, "SCAN CONSTANT ROW"):
+		case strings.HasPrefix(step, "SCAN"), strings.Contains(step, "AUTOMATIC"),
+			strings.HasPrefix(step, "USE TEMP B-TREE") && !overLeases:
+			bad = append(bad, step)
+		}
+	}
+	return bad
+}
+
+// checkPlans fails for each statement whose cost grows with a table.
+func checkPlans(t *testing.T, statements map[string]bool) {
+	s, _ := open(t, filepath.Join(t.TempDir(), "portcullis.db"))
+	// What the triggers ask, which a plan does not show.
+	for _, query := range []string{
+		`SELECT 1 FROM effects e WHERE e.turn_id = ? AND e.finished_at IS NULL`,
+		`SELECT 1 FROM approvals a WHERE a.turn_id = ? AND a.state = 'pending'`,
+		`SELECT 1 FROM turns t WHERE t.id = ? AND t.session_id = ? AND t.state = 'running'`,
+		`UPDATE kv_usage SET keys = keys - 1 WHERE plugin = ? AND principal = ?`,
+	} {
+		statements[query] = true
+	}
+	checked := 0
+	for query := range statements {
+		if verb, _, _ := strings.Cut(query, " "); !slices.Contains([]string{"SELECT", "INSERT", "UPDATE", "DELETE"}, verb) {
+			continue
+		}
+		steps, err := plan(t.Context(), s.reads, query)
+		if err != nil {
+			t.Errorf("%s: %v", query, err)
+			continue
+		}
+		checked++
+		if bad := grows(query, steps); len(bad) != 0 {
+			t.Errorf("this statement reads more the more there is:\n%s\n%s", query, strings.Join(steps, "\n"))
+		}
+	}
+	if checked < 60 {
+		t.Errorf("only %d statements were seen: the contract no longer reaches them all", checked)
+	}
+}
+
+func TestPlanCheckSeesScans(t *testing.T) {
+	s, _ := open(t, filepath.Join(t.TempDir(), "portcullis.db"))
+	for query, bad := range map[string]bool{
+		`SELECT id FROM events WHERE trace = ?`:                                                                  true,
+		`SELECT id FROM events e WHERE e.trace = ? ORDER BY e.at DESC LIMIT ?`:                                   false, // an ordered walk; a filter is not a sort
+		`SELECT id FROM events WHERE kind = ? ORDER BY principal_id LIMIT ?`:                                     true,
+		`SELECT id FROM events ORDER BY at DESC`:                                                                 true,
+		`SELECT count(*) FROM turns`:                                                                             true,
+		`UPDATE turns SET reply = ? WHERE trace = ?`:                                                             true,
+		`SELECT t.id FROM turns t WHERE t.id = ?`:                                                                false,
+		`SELECT m.id FROM messages m WHERE m.session_id = ? ORDER BY m.seq DESC LIMIT ?`:                         false,
+		`SELECT m.id FROM messages m WHERE m.turn_id = ? ORDER BY m.seq DESC LIMIT ?`:                            true,
+		`SELECT l.turn_id, l.token, l.epoch FROM leases l CROSS JOIN turns t ON t.id = l.turn_id ORDER BY t.seq`: false,
+		`SELECT l.turn_id FROM leases l JOIN turns t ON t.trace = l.turn_id`:                                     true,
+	} {
+		steps, err := plan(t.Context(), s.reads, query)
+		if err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		if got := len(grows(query, steps)) != 0; got != bad {
+			t.Errorf("%s: flagged %v\n%s", query, got, fmt.Sprint(strings.Join(steps, "\n")))
+		}
+	}
+}

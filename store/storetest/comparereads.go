@@ -1,0 +1,100 @@
+package storetest
+
+import (
+	"time"
+
+	"github.com/b3abf3ee/portcullis/host/approval"
+	"github.com/b3abf3ee/portcullis/host/event"
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/turn"
+	"github.com/b3abf3ee/portcullis/policy/principal"
+	"pgregory.net/rapid"
+)
+
+type found struct {
+	row any
+	is  bool
+}
+
+// read compares one read by somebody of something.
+func (p *pair) read(rt *rapid.T) {
+	by := p.scope(rt)
+	s, limit := p.session(rt), rapid.IntRange(0, 4).Draw(rt, "limit")
+	turnID := id.Turn("trn_unknown")
+	if len(p.turns) > 0 && rapid.Bool().Draw(rt, "known turn") {
+		turnID = one(rt, "turn", p.turns).turn
+	}
+	what := one(rt, "what", []string{
+		"Session", "Sessions", "Turn", "Turns", "Effects", "Window", "Questions", "Events", "BoundSession", "Owner",
+	})
+	query := turn.EventQuery{Limit: limit}
+	if what == "Events" {
+		query = p.eventQuery(rt, s, turnID, limit)
+	}
+	bytes := rapid.IntRange(0, 60).Draw(rt, "bytes")
+	state := one(rt, "state", []approval.State{"", approval.Pending, approval.Denied})
+	f := p.person(rt)
+	p.both(rt, what, func(w *world) (any, error) {
+		switch what {
+		case "Session":
+			row, is, err := w.Store.Session(w.ctx, by(w), s)
+			return found{row, is}, err
+		case "Sessions":
+			return w.Store.Sessions(w.ctx, by(w), limit)
+		case "Turn":
+			row, is, err := w.Store.Turn(w.ctx, by(w), turnID)
+			return found{row, is}, err
+		case "Turns":
+			return w.Store.Turns(w.ctx, by(w), s, limit)
+		case "Effects":
+			return w.Store.Effects(w.ctx, by(w), turnID)
+		case "Window":
+			return w.Store.Window(w.ctx, by(w), s, limit, bytes)
+		case "Questions":
+			return w.Store.Questions(w.ctx, by(w), state, limit)
+		case "Events":
+			return w.Store.Events(w.ctx, by(w), query)
+		case "BoundSession":
+			row, is, err := w.Store.BoundSession(w.ctx, f)
+			return found{row, is}, err
+		default:
+			row, is, err := w.Store.Owner(w.ctx, s)
+			return found{row, is}, err
+		}
+	})
+}
+
+func (p *pair) eventQuery(rt *rapid.T, s id.Session, t id.Turn, limit int) turn.EventQuery {
+	q := turn.EventQuery{Limit: limit}
+	if rapid.Bool().Draw(rt, "by session") {
+		q.Session = s
+	}
+	if rapid.Bool().Draw(rt, "by turn") {
+		q.Turn = t
+	}
+	if rapid.Bool().Draw(rt, "by kind") {
+		q.Kind = one(rt, "kind", []event.Kind{event.TurnStarted, event.TurnFinished, event.LookupDenied, event.EffectFinished})
+	}
+	if rapid.Bool().Draw(rt, "by time") {
+		q.Since = beginning().Add(time.Duration(rapid.IntRange(0, 100_000).Draw(rt, "since")) * time.Millisecond)
+	}
+	return q
+}
+
+// everything compares all that an operator can read.
+func (p *pair) everything(rt *rapid.T) {
+	op := func(w *world) principal.Scope { return w.operator(p.t) }
+	p.both(rt, "all sessions", func(w *world) (any, error) { return w.Store.Sessions(w.ctx, op(w), 500) })
+	p.both(rt, "all questions", func(w *world) (any, error) { return w.Store.Questions(w.ctx, op(w), "", 500) })
+	p.both(rt, "all records", func(w *world) (any, error) {
+		return w.Store.Events(w.ctx, op(w), turn.EventQuery{Limit: 1000})
+	})
+	for _, l := range p.turns {
+		p.both(rt, "turn", func(w *world) (any, error) {
+			row, is, err := w.Store.Turn(w.ctx, op(w), l.turn)
+			return found{row, is}, err
+		})
+		p.both(rt, "effects", func(w *world) (any, error) { return w.Store.Effects(w.ctx, op(w), l.turn) })
+		p.both(rt, "window", func(w *world) (any, error) { return w.Store.Window(w.ctx, op(w), l.session, 1000, 1<<20) })
+	}
+}
