@@ -62,7 +62,7 @@ func TestParseRefusesAndSaysWhatToWrite(t *testing.T) {
 		"secrets.bind:X":                  "did you mean secret.bind?",
 		"fs.read:/etc":                    "write fs.read",
 		"kv:":                             "takes no argument",
-		"net.fetch:":                      "write net.fetch:<host[:port]>",
+		"net.fetch:":                      "write net.fetch:HOST",
 		"mcp.call:":                       "write mcp.call:<server>",
 		"net.fetch:*":                     "a wildcard is a grant",
 		"net.fetch:API.example.com":       "lower-case",
@@ -202,7 +202,7 @@ func TestSnapshotSeparatesUseFromRequirement(t *testing.T) {
 	if len(got) != 2 || got[0].String() != "kv" || got[1].String() != "net.fetch:b.example" {
 		t.Errorf("Missing = %v", got)
 	}
-	if ex := name(t, "net.fetch").Example(); ex != "net.fetch:<host[:port]>" {
+	if ex := name(t, "net.fetch").Example(); ex != "net.fetch:HOST" {
 		t.Errorf("Example = %q", ex)
 	}
 }

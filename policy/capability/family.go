@@ -26,21 +26,21 @@ type family struct {
 // families is the whole grammar. It is a function, so that nobody can change the table at run time.
 func families() []family {
 	return []family{
-		{"agents.spawn", word, "<core>"},
-		{"channel.deliver", word, "<instance>"},
-		{"channel.receive", word, "<instance>"},
+		{"agents.spawn", word, "CORE"},
+		{"channel.deliver", word, "INSTANCE"},
+		{"channel.receive", word, "INSTANCE"},
 		{"fs.read", none, ""},
 		{"fs.write", none, ""},
 		{"kv", none, ""},
-		{"mcp.call", word, "<server>"},
-		{"mcp.connect", word, "<server>"},
-		{"net.fetch", host, "<host[:port]>"},
+		{"mcp.call", word, "SERVER"},
+		{"mcp.connect", word, "SERVER"},
+		{"net.fetch", host, "HOST"},
 		{"process.exec", none, ""},
 		{"schedule.manage", none, ""},
-		{"secret.bind", secret, "<NAME>"},
+		{"secret.bind", secret, "NAME"},
 		{"session.read", none, ""},
 		{"task.control", none, ""},
-		{"tool.call", word, "<tool>"},
+		{"tool.call", word, "TOOL"},
 	}
 }
 

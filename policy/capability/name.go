@@ -55,7 +55,7 @@ func (n Name) Open() bool {
 }
 
 // Example is n as a person would type it for a grant: an open requirement shows what is missing, as in
-// "net.fetch:<host[:port]>".
+// "net.fetch:HOST".
 func (n Name) Example() string {
 	if f, _ := lookup(n.family); n.Open() {
 		return n.family + ":" + f.want
