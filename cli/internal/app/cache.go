@@ -15,3 +15,11 @@ func UserCache() (string, error) {
 	}
 	return filepath.Join(dir, "portcullis"), nil
 }
+
+// MakeCache makes the folders above a cache; the cache itself is made, and checked, by who uses it.
+func MakeCache(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("app: make the user's cache folder: %w", err)
+	}
+	return nil
+}

@@ -49,7 +49,7 @@ func (h Home) OpenHost(ctx context.Context, o HostOptions) (_ *Running, err erro
 	}
 	r.store, err = sqlite.Open(ctx, sqlite.Config{Path: h.Join(DatabaseName), Clock: time.Now, IDs: id.NewSource(time.Now, rand.Reader)})
 	if err != nil {
-		return nil, err
+		return nil, storeProblem(h, err)
 	}
 	r.Host, err = host.Open(ctx, host.Config{
 		Home: h.Path, Store: r.store, CacheDir: o.CacheDir, Prompter: o.Prompter, Wait: o.Wait, Progress: o.Progress,

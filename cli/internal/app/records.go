@@ -37,7 +37,7 @@ func (h Home) OpenRecords(ctx context.Context, reason string) (*Records, error) 
 	ids := id.NewSource(time.Now, rand.Reader)
 	store, err := sqlite.Open(ctx, sqlite.Config{Path: h.Join(DatabaseName), Clock: time.Now, IDs: ids})
 	if err != nil {
-		return nil, err
+		return nil, storeProblem(h, err)
 	}
 	r := &Records{Store: store, resolver: authority.NewResolver(store, store, time.Now, ids), ids: ids, clock: time.Now}
 	if r.By, err = r.resolver.Operator(ctx, reason); err != nil {

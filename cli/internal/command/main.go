@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"io"
 	"slices"
 
@@ -53,14 +54,24 @@ func (s *shell) finish(ctx context.Context, err error) int {
 	if err == nil {
 		return console.ExitDone
 	}
-	if _, printed := err.(no); printed { //nolint:errorlint // only a command itself returns it, never wrapped
+	switch err.(type) { //nolint:errorlint // only a command itself returns these, never wrapped
+	case no:
 		return console.ExitNo
+	case noHome:
+		return console.ExitUsage
 	}
 	p := problemOf(ctx, err)
 	if s.out.Fail(p) != nil {
 		return console.ExitHost // nobody reads us: the code is all that is left to say
 	}
 	return p.ExitCode()
+}
+
+// closing adds what goes wrong at the end to what a command returns, and leaves that alone when nothing does.
+func closing(err *error, last func() error) {
+	if also := last(); also != nil {
+		*err = errors.Join(*err, also)
+	}
 }
 
 func asksForJSON(args []string) bool {

@@ -107,7 +107,11 @@ func (s *shell) buildAll(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	made, err := s.makePlugins(c.Context, source, "", names)
+	cache, err := compiledCache()
+	if err != nil {
+		return err
+	}
+	made, err := s.makePlugins(c.Context, source, "", cache, names)
 	if err != nil {
 		return err
 	}
@@ -152,5 +156,8 @@ func (s *shell) bundled(named string) (bundle.Source, error) {
 // compiledCache is where code of plugins that belong to no home is kept.
 func compiledCache() (string, error) {
 	cache, err := app.UserCache()
-	return filepath.Join(cache, "compiled"), err
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(cache, "compiled"), app.MakeCache(filepath.Join(cache, "compiled"))
 }

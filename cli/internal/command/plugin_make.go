@@ -2,13 +2,14 @@ package command
 
 import (
 	"context"
-	"errors"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/bundle"
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
 	"github.com/b3abf3ee/portcullis/host"
+	"github.com/b3abf3ee/portcullis/sdk/manifest"
 )
 
 // describer asks a binary what it is, in an empty sandbox.
@@ -20,20 +21,32 @@ func (s *shell) describer() (func(ctx context.Context, wasm []byte) ([]byte, err
 	return func(ctx context.Context, wasm []byte) ([]byte, error) { return host.Describe(ctx, cache, wasm) }, nil
 }
 
-// makePlugins makes bundled plugins with progress on stderr. work is a folder for those that must be written out; ""
-// is a temporary one, which serves plugins that are only built.
-func (s *shell) makePlugins(ctx context.Context, source bundle.Source, work string, names []string) (made []bundle.Made, err error) {
-	describe, err := s.describer()
-	if err != nil {
-		return nil, err
-	}
+// makePlugins makes bundled plugins with progress on stderr and leaves their compiled code in the folder cache, so that
+// no call has to wait for it. work is a folder for plugins that must be written out; "" is a temporary one, which
+// serves plugins that are only built.
+func (s *shell) makePlugins(ctx context.Context, source bundle.Source, work, cache string, names []string) (made []bundle.Made, err error) {
+	describe := func(ctx context.Context, wasm []byte) ([]byte, error) { return host.Describe(ctx, cache, wasm) }
 	if work == "" {
 		if work, err = os.MkdirTemp("", "portcullis-plugins-"); err != nil {
 			return nil, err
 		}
-		defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
+		defer closing(&err, func() error { return os.RemoveAll(work) })
 	}
 	progress := console.NewProgress(s.proc.Err, time.Now)
 	defer progress.Close()
-	return source.Make(ctx, bundle.Options{Work: work, Describe: describe, Step: func(line string) { progress.Step("%s", line) }}, names...)
+	made, err = source.Make(ctx, bundle.Options{Work: work, Describe: describe, Step: func(line string) { progress.Step("%s", line) }}, names...)
+	for i, m := range made {
+		if m.Built {
+			continue // describing it has compiled it
+		}
+		progress.Step("plugin %d of %d: %s: compiling for this machine", i+1, len(made), m.Name)
+		wasm, err := readAtMost(filepath.Join(m.Dir, m.Manifest.Wasm.File), manifest.MaxWasmBytes)
+		if err == nil {
+			_, err = describe(ctx, wasm)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return made, err
 }

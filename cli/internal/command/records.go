@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -26,7 +25,7 @@ func (s *shell) records(c *cli.Context, do func(ctx context.Context, r *app.Reco
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.Close()) }()
+	defer closing(&err, r.Close)
 	return do(c.Context, r)
 }
 

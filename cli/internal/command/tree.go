@@ -5,8 +5,8 @@ import "github.com/urfave/cli/v2"
 // commands are all sub-commands in the order in which a new user meets them.
 func (s *shell) commands() []*cli.Command {
 	return []*cli.Command{
-		s.run(), s.chat(), s.call(), s.plugin(),
-		s.sessions(), s.turns(), s.approvals(), s.audit(),
+		s.quickstart(), s.init(), s.doctor(), s.run(), s.chat(), s.call(), s.plugin(), s.core(),
+		s.sessions(), s.turns(), s.approvals(), s.audit(), s.store(),
 		s.completion(),
 		s.version(),
 	}

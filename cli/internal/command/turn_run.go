@@ -85,7 +85,7 @@ func (s *shell) opened(c *cli.Context, a approving, prompter approval.Prompter, 
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, h.Close()) }()
+	defer closing(&err, h.Close)
 	return do(c.Context, h)
 }
 

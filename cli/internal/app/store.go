@@ -1,0 +1,84 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/b3abf3ee/portcullis/cli/internal/console"
+	"github.com/b3abf3ee/portcullis/store/sqlite"
+)
+
+// CheckStore reads the whole database of a home; see [sqlite.Check]. A home without one is a [*console.Problem].
+func CheckStore(ctx context.Context, h Home) (sqlite.Report, error) {
+	if err := h.hasStore(); err != nil {
+		return sqlite.Report{}, err
+	}
+	r, err := sqlite.Check(ctx, h.Join(DatabaseName))
+	return r, storeProblem(h, err)
+}
+
+// BackupStore writes a checked copy of the database to a new file; see [sqlite.Backup].
+func BackupStore(ctx context.Context, h Home, to string) error {
+	if err := h.hasStore(); err != nil {
+		return err
+	}
+	return storeProblem(h, sqlite.Backup(ctx, h.Join(DatabaseName), to))
+}
+
+// MigrateStore brings the database to this program's schema and tells the versions before and after; see
+// [sqlite.Migrate]. It needs the home's lock.
+func MigrateStore(ctx context.Context, h Home) (before, after int64, err error) {
+	r, err := CheckStore(ctx, h)
+	if err != nil {
+		return 0, 0, err
+	}
+	lock, err := h.TakeLock("store migrate")
+	if err != nil {
+		return 0, 0, err
+	}
+	err = sqlite.Migrate(ctx, h.Join(DatabaseName))
+	return r.Schema, r.Known, errors.Join(storeProblem(h, err), lock.Release())
+}
+
+func (h Home) hasStore() error {
+	if _, err := os.Stat(h.Join(DatabaseName)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return &console.Problem{
+		Code: "store_missing", Exit: console.ExitUsage, Message: "the home has no database yet",
+		Remedy: "`portcullis init` makes one, and so does the first turn",
+	}
+}
+
+// storeProblem gives the store's own failures a code. Their words name files and what to type already.
+func storeProblem(h Home, err error) error {
+	if err == nil {
+		return nil
+	}
+	problem := func(code string, exit int, remedy string) error {
+		return &console.Problem{Code: code, Exit: exit, Message: err.Error(), Remedy: remedy, Cause: err}
+	}
+	var migration *sqlite.MigrationError
+	var stale *sqlite.StaleBackupError
+	var inUse *sqlite.InUseError
+	var foreign *sqlite.ForeignError
+	var schema *sqlite.SchemaError
+	var failed *sqlite.FailedError
+	switch {
+	case errors.As(err, &migration):
+		return problem("store_migration_failed", console.ExitHost, "`portcullis store check` looks for the cause")
+	case errors.As(err, &stale):
+		return problem("store_backup_stale", console.ExitUsage, "then type the command again")
+	case errors.As(err, &inUse):
+		return problem("store_in_use", console.ExitHost, "then type the command again")
+	case errors.As(err, &foreign):
+		return problem("store_foreign", console.ExitUsage, "move "+h.Join(DatabaseName)+" away, or name another home with --home DIR")
+	case errors.As(err, &schema):
+		return problem("store_schema", console.ExitUsage, "`portcullis store check` shows both versions")
+	case errors.As(err, &failed):
+		return problem("store_failed", console.ExitHost, "`portcullis store check` once the disk is well")
+	}
+	return err
+}

@@ -1,0 +1,146 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+
+	"github.com/b3abf3ee/portcullis/cli/internal/app"
+	"github.com/b3abf3ee/portcullis/cli/internal/console"
+	"github.com/b3abf3ee/portcullis/host/core"
+)
+
+// Level is how bad a finding is.
+type Level string
+
+// The levels.
+const (
+	OK    Level = "ok"
+	Warn  Level = "warn"  // works, and a person should look
+	Error Level = "error" // something will not work
+)
+
+// Finding is one check and what it found.
+type Finding struct {
+	Code    string `json:"code"` // stable: "home.mode"
+	Level   Level  `json:"level"`
+	Message string `json:"message"`
+	Remedy  string `json:"remedy,omitempty"` // what to type or edit; empty when all is well
+}
+
+// Machine is what the checks ask of the world around the home.
+type Machine struct {
+	Env   func(string) string
+	Cache string // where compiled plugins of the home are kept
+}
+
+// Examine makes all checks. It never fails: what cannot be looked at is a finding.
+func Examine(ctx context.Context, home app.Home, m Machine) []Finding {
+	e := &examination{home: home, machine: m}
+	if !e.folder() {
+		return e.found
+	}
+	settings, known := e.config(ctx)
+	cores := e.cores(ctx)
+	plugins := e.plugins(ctx)
+	e.database(ctx)
+	if known {
+		e.together(ctx, cores, plugins)
+		e.providers(ctx, settings, cores)
+	}
+	e.cache()
+	e.lock()
+	e.toolchain(ctx)
+	return e.found
+}
+
+// Worst is the level of the worst finding.
+func Worst(found []Finding) Level {
+	worst := OK
+	for _, f := range found {
+		if f.Level == Error || f.Level == Warn && worst == OK {
+			worst = f.Level
+		}
+	}
+	return worst
+}
+
+type examination struct {
+	home    app.Home
+	machine Machine
+	found   []Finding
+}
+
+func (e *examination) add(code string, l Level, message, remedy string) {
+	e.found = append(e.found, Finding{code, l, message, remedy})
+}
+
+func (e *examination) ok(code, message string) { e.add(code, OK, message, "") }
+
+// problem notes an error with the remedy it brings, if it brings one.
+func (e *examination) problem(code string, err error, remedy string) {
+	var p *console.Problem
+	if errors.As(err, &p) {
+		e.add(code, Error, p.Error(), p.Remedy)
+		return
+	}
+	e.add(code, Error, err.Error(), remedy)
+}
+
+// folder reports whether there is a home to look into.
+func (e *examination) folder() bool {
+	err := e.home.Check()
+	var p *console.Problem
+	switch {
+	case err == nil:
+		e.ok("home.folder", e.home.Path+" is the operator's alone")
+	case errors.As(err, &p) && p.Code == "home_open_to_others":
+		e.problem("home.mode", err, "")
+	default:
+		e.problem("home.folder", err, "")
+		return false
+	}
+	return true
+}
+
+func (e *examination) config(ctx context.Context) (core.HostConfig, bool) {
+	settings, err := core.LoadHost(ctx, e.home.Path)
+	if err != nil {
+		e.faults("config.file", err)
+		return settings, false
+	}
+	e.ok("config.file", core.HostFile+" decodes")
+	return settings, true
+}
+
+// faults notes every fault of a file that a person wrote.
+func (e *examination) faults(code string, err error) {
+	faults := core.Faults(err)
+	for _, f := range faults {
+		e.add(code, Error, f.Error(), "mend "+e.home.Join(f.Path))
+	}
+	if len(faults) == 0 {
+		e.problem(code, err, "mend the file, or write the default one with `portcullis init --force`")
+	}
+}
+
+// cores returns the cores that load.
+func (e *examination) cores(ctx context.Context) []core.Core {
+	all, err := core.List(ctx, e.home.Path)
+	if err != nil {
+		e.problem("core.files", err, "")
+		return nil
+	}
+	if len(all) == 0 {
+		e.add("core.files", Warn, "there are no cores", "portcullis init")
+	}
+	var out []core.Core
+	for _, l := range all {
+		if l.Err != nil {
+			e.faults("core.files", l.Err)
+			continue
+		}
+		e.ok("core.files", "core "+l.ID+" decodes")
+		out = append(out, l.Core)
+	}
+	return out
+}
