@@ -16,7 +16,7 @@ steps:
     call: [{tool: calc.eval, args: {expression: "0.1+0.2"}}]
   - expect: {tool_result: {name: calc.eval, contains: "0.3", status: succeeded}}
     say: It is 0.3.
-`, nil)
+`, []string{"tool.call:*"})
 	on := h.open()
 	var stages []string
 	res, err := on.Run(t.Context(), host.Request{Input: "add the tenths"}, turn.Observer{

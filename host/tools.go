@@ -75,6 +75,13 @@ func toolOf(m *manifest.Manifest, t wire.Tool) (effect.Tool, error) {
 		tool.Needs = append(tool.Needs, n)
 		tool.Files = tool.Files || n.Family() == "fs.read" || n.Family() == "fs.write"
 	}
+	if len(tool.Needs) == 0 { // a tool that needs nothing else still needs to be let
+		n, err := capability.Parse("tool.call:" + t.Name)
+		if err != nil {
+			return effect.Tool{}, err
+		}
+		tool.Needs = []capability.Name{n}
+	}
 	return tool, nil
 }
 

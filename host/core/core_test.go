@@ -70,7 +70,7 @@ func TestDefaultCoreLoads(t *testing.T) {
 			if c.Limits() != DefaultLimits() {
 				t.Errorf("the file says %+v, without it is %+v", c.Limits(), DefaultLimits())
 			}
-			if got := strings.Join(c.Capabilities().Strings(), " "); got != "fs.read fs.write kv" {
+			if got := strings.Join(c.Capabilities().Strings(), " "); got != "fs.read fs.write kv tool.call:*" {
 				t.Errorf("capabilities %q", got)
 			}
 			if c.Workspace() != filepath.Join(home, "workspace") {
@@ -113,7 +113,7 @@ func TestDefaultCommentsAreTrue(t *testing.T) {
 	if r := c.Approval(); len(r.Tools) != 1 || len(r.Capabilities) != 1 || len(r.Risks) != 2 {
 		t.Errorf("approval %+v", r)
 	}
-	if got := len(c.Capabilities().Grants()); got != 6 {
+	if got := len(c.Capabilities().Grants()); got != 7 {
 		t.Errorf("%d capabilities", got)
 	}
 

@@ -3,19 +3,78 @@ package effect
 import (
 	"context"
 	"fmt"
-	"strings"
 
+	"github.com/b3abf3ee/portcullis/policy"
 	"github.com/b3abf3ee/portcullis/policy/approval"
 	"github.com/b3abf3ee/portcullis/policy/capability"
 )
 
-// decided is what policy says of one call.
-type decided struct {
-	ask       bool
-	why       string
-	key       approval.Key
-	cacheable bool
-	grants    capability.Snapshot
+// Facts are what policy decides a call of the tool by, apart from the call itself. The gate and an explanation ask the
+// same function with the same facts.
+func (c *Catalog) facts(e *entry) policy.Facts {
+	t := e.tool
+	return policy.Facts{
+		Principal: c.turn.Principal(), Session: string(c.turn.Session()), Tool: t.Entry(), Visible: true,
+		Core: c.turn.Core().ID, Capabilities: c.turn.Core().Capabilities,
+		Plugin: t.Plugin, Granted: e.grants, Loads: t.PluginNeeds,
+		Checks: []policy.Check{workspaceCheck(t, c.turn.Workspace()), boundsCheck(t)}, Policies: c.setup.Policies,
+	}
+}
+
+func workspaceCheck(t Tool, workspace string) policy.Check {
+	c := policy.Check{Name: "workspace", Passed: true, Why: workspace}
+	switch {
+	case !t.Files:
+		c.Why = "not used"
+	case workspace == "":
+		c.Passed, c.Reason, c.Remedy = false, "no_workspace", "--workspace DIR"
+		c.Why = fmt.Sprintf("%s works on files and the turn has no workspace: add --workspace DIR, or a workspace to the core", t.Name)
+		c.Model = "there is no workspace in this conversation"
+	}
+	return c
+}
+
+func boundsCheck(t Tool) policy.Check {
+	return policy.Check{Name: "bounds", Passed: true, Why: fmt.Sprintf("at most %s and %d bytes", t.Timeout, t.Output)}
+}
+
+// checkScope is step 2. Policy is asked once, here; the steps that follow report what it said of them.
+func (r *Runtime) checkScope(_ context.Context, p *passage) verdict {
+	p.policy = policy.Decide(p.catalog.facts(p.entry))
+	return p.said(policy.Scope)
+}
+
+// checkCapability is step 3.
+func (r *Runtime) checkCapability(_ context.Context, p *passage) verdict {
+	return p.said(policy.Capability)
+}
+
+// checkHost is step 4: what the host can say without running anything.
+func (r *Runtime) checkHost(_ context.Context, p *passage) verdict { return p.said(policy.HostChecks) }
+
+// said is policy's word on one stage.
+func (p *passage) said(s policy.Stage) verdict {
+	if v := p.policy; v.Action == policy.Deny && v.Stage == s {
+		return verdict{status: Denied, reason: v.Reason, why: v.Why, model: v.Model, remedy: v.Remedy}
+	}
+	return pass(p.policy.At(s))
+}
+
+// key is what an allowance for the session would be remembered by; false when there may be none: what is critical or
+// uses a secret is asked about each time.
+func (p *passage) key() (approval.Key, bool) {
+	e := p.entry.tool.Entry()
+	for _, n := range e.Capabilities {
+		if n.Family() == "secret.bind" {
+			return approval.Key{}, false
+		}
+	}
+	core := p.turn.Core()
+	key, ok := approval.NewKey(p.turn.Principal(), string(p.turn.Session()), approval.Basis{
+		Core: core.ID, Revision: core.Revision, Capabilities: core.Capabilities.Fingerprint(),
+		Effective: p.policy.Approval.Mode, Entry: e,
+	}, e.RuleKey(""))
+	return key, ok && !e.Risk.AtLeast(approval.Critical)
 }
 
 func names(list []capability.Name) []string {
@@ -24,25 +83,4 @@ func names(list []capability.Name) []string {
 		out = append(out, n.String())
 	}
 	return out
-}
-
-func (r *Runtime) checkScope(_ context.Context, p *passage) verdict {
-	if !p.turn.Principal().Allows(string(p.turn.Session())) {
-		return verdict{status: Denied, reason: "scope", why: "the principal may not act in this session", model: "not allowed"}
-	}
-	return pass(p.turn.Principal().PrincipalID())
-}
-
-func (r *Runtime) checkCapability(_ context.Context, p *passage) verdict {
-	t := p.entry.tool
-	core := p.turn.Core()
-	if missing := core.Capabilities.Missing(t.Needs...); len(missing) > 0 {
-		return verdict{status: Denied, reason: "capability", why: fmt.Sprintf("core %s does not list %s", core.ID, strings.Join(names(missing), ", ")), model: "not allowed"}
-	}
-	v := approval.Decide(t.Entry(), p.catalog.setup.Policies...)
-	p.policy.ask, p.policy.why, p.policy.grants = v.Mode == approval.Prompt, v.Why.String(), p.entry.grants
-	if v.Mode == approval.Deny {
-		return verdict{status: Denied, reason: "approval_policy", why: v.Why.String(), model: "not allowed"}
-	}
-	return pass("")
 }

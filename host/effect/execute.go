@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/b3abf3ee/portcullis/host/binding"
+	"github.com/b3abf3ee/portcullis/policy"
 	"github.com/b3abf3ee/portcullis/policy/redact"
 )
 
@@ -77,7 +78,7 @@ type passage struct {
 	entry   *entry
 	args    Arguments
 	shown   redact.Views // of the arguments
-	policy  decided
+	policy  policy.Verdict
 	secrets map[string]string
 	outcome Outcome
 	end     verdict

@@ -53,7 +53,7 @@ func (r *Runtime) call(ctx context.Context, p *passage, now time.Time) (out Outc
 	}()
 	return t.Adapter.Invoke(ctx, Call{
 		Effect: p.req.ID, Tool: t.Name, Arguments: json.RawMessage(p.args.Bytes()), Turn: p.turn,
-		Deadline: now.Add(t.Timeout), Output: t.Output, Grants: p.policy.grants,
+		Deadline: now.Add(t.Timeout), Output: t.Output, Grants: p.entry.grants,
 		Progress: func(g wire.Progress) {
 			if p.req.Progress != nil {
 				g.Message = p.catalog.Redactor().Text(redact.ForOperator, g.Message)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	gate "github.com/b3abf3ee/portcullis/host/approval"
+	"github.com/b3abf3ee/portcullis/policy"
 	"github.com/b3abf3ee/portcullis/policy/redact"
 )
 
@@ -50,23 +51,10 @@ func (r *Runtime) checkRequest(_ context.Context, p *passage) verdict {
 	return pass(fmt.Sprintf("%d bytes, sha256:%.12s", len(args.Bytes()), args.Digest()))
 }
 
-// checkHost is step 4: what the host can say without running anything.
-func (r *Runtime) checkHost(_ context.Context, p *passage) verdict {
-	t := p.entry.tool
-	if t.Files && p.turn.Workspace() == "" {
-		return verdict{
-			status: Denied, reason: "no_workspace", remedy: "--workspace DIR",
-			why:   fmt.Sprintf("%s works on files and the turn has no workspace: add --workspace DIR", t.Name),
-			model: "there is no workspace in this conversation",
-		}
-	}
-	return pass(fmt.Sprintf("timeout %s, output up to %d bytes", t.Timeout, t.Output))
-}
-
 // approve is step 5.
 func (r *Runtime) approve(ctx context.Context, p *passage) verdict {
-	if !p.policy.ask {
-		return pass(p.policy.why)
+	if p.policy.Action != policy.Ask {
+		return p.said(policy.Approval)
 	}
 	if ctx.Err() != nil {
 		return verdict{status: Cancelled, reason: "cancelled", why: "cancelled before it was asked about", model: "cancelled"}
@@ -79,9 +67,10 @@ func (r *Runtime) approve(ctx context.Context, p *passage) verdict {
 		}
 	}
 	t := p.entry.tool
+	key, cacheable := p.key()
 	d := r.approver.Decide(ctx, gate.Request{
 		Turn: p.turn, Effect: p.req.ID, Tool: t.Name, Plugin: t.label(), Risk: t.Risk, Needs: names(t.Needs),
-		Why: p.policy.why, Arguments: p.shown.Operator.String(), Digest: p.args.Digest(), Key: p.policy.key, Cacheable: p.policy.cacheable,
+		Why: p.policy.Why, Arguments: p.shown.Operator.String(), Digest: p.args.Digest(), Key: key, Cacheable: cacheable,
 	})
 	p.result.Approval = d.Approval
 	if !d.Allowed {

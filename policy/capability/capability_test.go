@@ -158,7 +158,7 @@ func TestParseGrantRefuses(t *testing.T) {
 		"mcp.call:docs:*":       "nothing below it",
 		"secret.bind:*":         "one by one",
 		"secret.bind:A:*":       "one by one",
-		"secret.bind":           "write secret.bind:<NAME>",
+		"secret.bind":           "write secret.bind:NAME",
 		"net.fetch:A:*":         "lower-case",
 	} {
 		_, err := capability.ParseGrant(text)
