@@ -63,7 +63,7 @@ func TestParseRefusesAndSaysWhatToWrite(t *testing.T) {
 		"fs.read:/etc":                    "write fs.read",
 		"kv:":                             "takes no argument",
 		"net.fetch:":                      "write net.fetch:HOST",
-		"mcp.call:":                       "write mcp.call:<server>",
+		"mcp.call:":                       "write mcp.call:SERVER",
 		"net.fetch:*":                     "a wildcard is a grant",
 		"net.fetch:API.example.com":       "lower-case",
 		"net.fetch:example.com.":          "lower-case labels",
