@@ -130,6 +130,11 @@ func (p planner) Plan(ctx context.Context, req turn.Request) (turn.Plan, error) 
 	if err != nil {
 		return turn.Plan{}, err
 	}
+	if workspace != "" {
+		if err := os.MkdirAll(workspace, 0o700); err != nil {
+			return turn.Plan{}, fmt.Errorf("make the workspace of core %s: %w", c.ID(), err)
+		}
+	}
 	limits := c.Limits()
 	return turn.Plan{
 		Core:   binding.Core{ID: c.ID(), Revision: c.Revision(), Capabilities: c.Capabilities()},
@@ -147,7 +152,7 @@ func (h *Host) setup(ready prepared, known redact.Set) effect.Setup {
 	}
 }
 
-// workspaceOf chooses the folder of file effects: the request's, else the core's, which is made if it is missing.
+// workspaceOf chooses the folder of file effects: the request's, which must exist, else the core's.
 func workspaceOf(c core.Core, asked string) (string, error) {
 	if asked != "" {
 		info, err := os.Stat(asked)
@@ -156,12 +161,5 @@ func workspaceOf(c core.Core, asked string) (string, error) {
 		}
 		return asked, nil
 	}
-	place := c.Workspace()
-	if place == "" {
-		return "", nil
-	}
-	if err := os.MkdirAll(place, 0o700); err != nil {
-		return "", fmt.Errorf("host: make the workspace of core %s: %w", c.ID(), err)
-	}
-	return place, nil
+	return c.Workspace(), nil
 }

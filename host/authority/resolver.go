@@ -63,9 +63,9 @@ func (e *UnownedError) Error() string {
 	return fmt.Sprintf("session %s not found: `portcullis sessions list` shows yours", e.Session)
 }
 
-// Session issues the scope under which a turn of session s runs for actor. Its reach is that one session, whatever
-// the actor could reach otherwise: a turn never works in another session. The actor must be the durable owner, or
-// an operator who acts for a reason.
+// Session issues the scope under which a turn of session s runs for actor, bound to that session. The actor must be the
+// durable owner, or an operator who acts for a reason; an unknown session and a foreign one are the same
+// [*UnownedError].
 func (r *Resolver) Session(ctx context.Context, actor principal.Facts, s id.Session) (principal.Scope, error) {
 	owner, found, err := r.bindings.Owner(ctx, s)
 	if err != nil {
@@ -80,6 +80,12 @@ func (r *Resolver) Session(ctx context.Context, actor principal.Facts, s id.Sess
 		return principal.Scope{}, fmt.Errorf("authority: issue scope for %s: %w", s, err)
 	}
 	return scope, nil
+}
+
+// Suppose issues an operator scope for a session that is not in the store, so that an explanation can ask policy what
+// it would ask of a real one. The store knows no such session: the scope's own session reaches no row.
+func (r *Resolver) Suppose(actor principal.Facts) (principal.Scope, error) {
+	return r.issuer.Issue(actor)
 }
 
 func mayAct(actor, owner principal.Facts) bool {
