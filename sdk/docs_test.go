@@ -27,12 +27,9 @@ func TestTheGuideNamesWhatThereIs(t *testing.T) {
 	for _, code := range []Code{Denied, Invalid, NotFound, Exists, TooLarge, Conflict, Unavailable, Timeout, IO, Failed} {
 		words = append(words, "| `"+string(code)+"` |")
 	}
-	for _, name := range []string{
+	words = append(words,
 		"http_request", "http_status_code", "http_headers", "var_get", "var_set",
-		wire.ExportDescribe, wire.ExportInvoke, wire.ExportInitialize, wire.ModuleKernel, wire.ModuleHost,
-	} {
-		words = append(words, name)
-	}
+		wire.ExportDescribe, wire.ExportInvoke, wire.ExportInitialize, wire.ModuleKernel, wire.ModuleHost)
 	for _, name := range []string{
 		wire.ImportLog, wire.ImportEmit, wire.ImportNow, wire.ImportRandom, wire.ImportHTTP,
 		wire.ImportFSStat, wire.ImportFSRead, wire.ImportFSList, wire.ImportFSWrite, wire.ImportFSMkdir, wire.ImportFSRemove, wire.ImportFSRename,
@@ -52,8 +49,21 @@ func TestTheGuideNamesWhatThereIs(t *testing.T) {
 	}
 	// Members of the frames, as the messages have them.
 	for _, message := range []any{
-		wire.HTTPRequest{}, wire.HTTPReply{}, wire.FSStatReply{}, wire.FSReadRequest{}, wire.FSReadReply{}, wire.FSListRequest{}, wire.FSListReply{},
-		wire.FSWriteRequest{}, wire.FSRenameRequest{}, wire.KVSetRequest{}, wire.KVListRequest{}, wire.LogRecord{}, wire.Progress{}, wire.Now{}, wire.RandomRequest{},
+		wire.HTTPRequest{},
+		wire.HTTPReply{},
+		wire.FSStatReply{},
+		wire.FSReadRequest{},
+		wire.FSReadReply{},
+		wire.FSListRequest{},
+		wire.FSListReply{},
+		wire.FSWriteRequest{},
+		wire.FSRenameRequest{},
+		wire.KVSetRequest{},
+		wire.KVListRequest{},
+		wire.LogRecord{},
+		wire.Progress{},
+		wire.Now{},
+		wire.RandomRequest{},
 	} {
 		for f := range reflect.TypeOf(message).Fields() {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -93,7 +93,7 @@ type tree struct {
 
 type embedsItself struct{ *embedsItself }
 
-type opaque struct{ hidden int }
+type opaque struct{}
 
 func (opaque) MarshalJSON() ([]byte, error) { return []byte("7"), nil }
 

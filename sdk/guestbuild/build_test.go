@@ -213,8 +213,10 @@ func TestWhatCannotBeBuiltSaysWhyAndWhere(t *testing.T) {
 		files map[string]string
 		want  []string
 	}{
-		"does not compile": {map[string]string{"main.go": "package main\n\nfunc main() {\n\tundefined()\n\tvar x int\n}\n"},
-			[]string{"./main.go:4:2: undefined: undefined", "./main.go:5:6: declared and not used: x"}},
+		"does not compile": {
+			map[string]string{"main.go": "package main\n\nfunc main() {\n\tundefined()\n\tvar x int\n}\n"},
+			[]string{"./main.go:4:2: undefined: undefined", "./main.go:5:6: declared and not used: x"},
+		},
 		"does not parse":      {map[string]string{"main.go": "package main\n\nfunc main( {}\n"}, []string{"main.go:3:12: syntax error"}},
 		"not a command":       {map[string]string{"main.go": "package guest\n"}, []string{"this is package guest; a plugin is package main"}},
 		"no Go files":         {map[string]string{"README": "hello"}, []string{"no Go files"}},

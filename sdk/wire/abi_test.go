@@ -40,8 +40,12 @@ func TestRefusedKernelImportsNameTheirReplacement(t *testing.T) {
 
 func TestUnknownImportsAreUnknown(t *testing.T) {
 	for _, m := range [][2]string{
-		{"extism:host/env", "portcullis_http"}, {"extism:host/user", "http_request"}, {"extism:host/user", "portcullis_exec"},
-		{"env", "abort"}, {"", ""}, {"wasi_unstable", "fd_write"},
+		{"extism:host/env", "portcullis_http"},
+		{"extism:host/user", "http_request"},
+		{"extism:host/user", "portcullis_exec"},
+		{"env", "abort"},
+		{"", ""},
+		{"wasi_unstable", "fd_write"},
 	} {
 		if _, ok := wire.LookupImport(m[0], m[1]); ok {
 			t.Errorf("%s %s is known", m[0], m[1])

@@ -1,17 +1,15 @@
-//go:build !wasip1
-
 package sdk
 
 import "github.com/b3abf3ee/portcullis/sdk/wire"
 
-// ConfigGet is the name under which a [NativeHost] is asked for a setting.
+// ConfigGet is the name under which a [Program.NativeHost] is asked for a setting.
 const ConfigGet = "config_get"
 
 // NativeHost is the [Host] of a guest over a function that answers host calls
 // in place of a host: it is given the import's name and the argument block's
 // content and returns the reply's, nil for offset 0. It exists so that
-// sdk/plugintest runs the code that a guest runs, frames and all; it is not
-// part of a guest.
+// sdk/plugintest runs the code that a guest runs, frames and all; the linker
+// leaves it out of guests.
 func (p *Program) NativeHost(serve func(function string, arg []byte) []byte) Host {
 	return p.host(served(serve))
 }
