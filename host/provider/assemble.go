@@ -155,9 +155,13 @@ func (a *Assembler) Usage(u Usage) {
 }
 
 // Finish closes the answer: argument texts are decoded strictly, the finish
-// reason is normalised. The assembler must not be used afterwards.
+// reason is normalised, and the tool calls of a refused answer are left out, so
+// that nobody can run them. The assembler must not be used afterwards.
 func (a *Assembler) Finish(reason FinishReason) Response {
 	for i, p := range a.parts {
+		if p.kind == PartToolCall && reason == FinishRefused {
+			continue
+		}
 		part := Part{Kind: p.kind}
 		switch p.kind {
 		case PartText:

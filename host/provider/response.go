@@ -14,8 +14,8 @@ const (
 	// FinishLength: the output limit (or the context window) was reached; the last
 	// part may be incomplete.
 	FinishLength FinishReason = "length"
-	// FinishRefused: the model or the vendor's filter declined. Tool calls in such
-	// a response must not be executed.
+	// FinishRefused: the model or the vendor's filter declined. Tool calls begun
+	// before that are not in the response, although events told of them.
 	FinishRefused FinishReason = "refused"
 	// FinishOther: the vendor gave a reason this package does not know.
 	FinishOther FinishReason = "other"

@@ -100,6 +100,12 @@ func answers(t *testing.T, v Vendor) {
 			}
 		}
 	})
+	t.Run("a refused answer holds no call", func(t *testing.T) {
+		resp := v.good(t, Answer{Pieces: []Piece{Say("no"), Start(0, "id_1", "calc-eval"), Args(0, `{"a":1}`)}, Finish: provider.FinishRefused}, nil)
+		if len(resp.Calls()) != 0 || resp.Text() != "no" || resp.FinishReason != provider.FinishRefused {
+			t.Errorf("finish %s, parts %+v", resp.FinishReason, resp.Parts)
+		}
+	})
 	t.Run("a finish word that contradicts the calls is corrected", func(t *testing.T) {
 		resp := v.good(t, Answer{Pieces: []Piece{Start(0, "id_1", "calc-eval")}, Finish: provider.FinishStop}, nil)
 		if resp.FinishReason != provider.FinishToolCalls {

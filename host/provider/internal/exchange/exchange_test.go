@@ -60,3 +60,28 @@ func TestRetryAfterIgnoresNonsense(t *testing.T) {
 		}
 	}
 }
+
+// closedDoor is a policy's refusal as an HTTP client reports it.
+type closedDoor struct{}
+
+func (closedDoor) Error() string { return "example.org is not granted" }
+func (closedDoor) Refused() bool { return true }
+
+func TestARefusedConnectionIsNoNetworkFailure(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want provider.ErrorKind
+	}{{closedDoor{}, provider.KindBadRequest}, {io.ErrUnexpectedEOF, provider.KindNetwork}} {
+		client := Client(&http.Client{Transport: memory(func(*http.Request) (*http.Response, error) { return nil, c.err })})
+		call := New(client, Options{Adapter: provider.OpenAI, Caps: provider.DefaultCaps(), Idle: time.Minute, Now: time.Now})
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = call.Do(req)
+		got := call.Failure(t.Context(), err)
+		if got == nil || got.Kind != c.want || !strings.Contains(got.Sentence, c.err.Error()) {
+			t.Errorf("%v became %v", c.err, got)
+		}
+	}
+}

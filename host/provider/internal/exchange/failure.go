@@ -30,6 +30,8 @@ func (c *Call) Failure(ctx context.Context, err error) *provider.Error {
 		return c.Error(provider.KindNetwork, fmt.Sprintf("the server sent nothing for %s", c.opts.Idle))
 	case !c.started:
 		return c.Error(provider.KindBadRequest, "the request cannot be made: "+err.Error())
+	case c.status == 0 && denied(err):
+		return c.Error(provider.KindBadRequest, "the host's own policy does not let it connect: "+plain(err))
 	case c.status == 0:
 		return c.Error(provider.KindNetwork, "the server could not be reached: "+plain(err))
 	case c.broken:
@@ -37,6 +39,18 @@ func (c *Call) Failure(ctx context.Context, err error) *provider.Error {
 	default:
 		return nil
 	}
+}
+
+// refusal is what an HTTP client's error implements to say that policy, not the
+// network, stood in the way: asking again would change nothing.
+type refusal interface {
+	error
+	Refused() bool
+}
+
+func denied(err error) bool {
+	var r refusal
+	return errors.As(err, &r) && r.Refused()
 }
 
 // Error returns an error of this exchange: adapter, status and headers filled
