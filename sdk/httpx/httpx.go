@@ -25,7 +25,7 @@ import (
 )
 
 // maxBody is what a request body may have, in bytes: a frame's body.
-const maxBody = 16 << 20
+const maxBody = sdk.MaxBody
 
 // Transport is an [http.RoundTripper] whose every exchange goes through h. It is
 // valid as long as h is: during one call. Redirects are not followed here; an
