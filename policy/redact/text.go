@@ -1,0 +1,257 @@
+package redact
+
+import (
+	"bytes"
+	"strings"
+)
+
+// notice is one secret that a text gives away by how it stands there.
+type notice struct {
+	start, end int
+	name       string
+	source     Source
+}
+
+// notices finds what looks like a secret in free text, without knowing any value: token shapes, URLs with a
+// password or a sensitive query value, authorization and cookie headers, command-line options, and assignments to
+// sensitive names. It goes over the text once and stops only at bytes that can begin or announce one.
+func notices(text []byte) []notice {
+	s := scanner{text: text}
+	word := false // the byte before is a letter, digit or underscore
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if !word && (isAlpha(c) || c == '-') && len(text)-i > 16 {
+			if n, name := shapeAt(text[i:]); n > 0 {
+				s.found(i, i+n, name, Shape)
+				i += n - 1
+				word = true
+				continue
+			}
+		}
+		switch c {
+		case ':':
+			if bytes.HasPrefix(text[i:], []byte("://")) {
+				s.url(i)
+			} else if start, end := telegramAround(text, i); end > 0 {
+				s.found(start, end, "telegram_token", Shape)
+			} else {
+				s.assignment(i)
+			}
+		case '=':
+			s.assignment(i)
+		case '-':
+			if i+2 < len(text) && text[i+1] == '-' && isAlpha(text[i+2]) {
+				s.option(i + 2)
+			}
+		case ' ':
+			s.bearer(i)
+		}
+		word = isAlnum(c) || c == '_'
+	}
+	return s.out
+}
+
+type scanner struct {
+	text []byte
+	out  []notice
+}
+
+func (s *scanner) found(start, end int, name string, source Source) {
+	if start < end {
+		s.out = append(s.out, notice{start, end, cleanName(name), source})
+	}
+}
+
+// url reads the authority and query of the URL whose "://" stands at i.
+func (s *scanner) url(i int) {
+	rest := s.text[i+3:]
+	rest = rest[:span0(rest, isURLByte)]
+	base := i + 3
+	authority := rest
+	if n := bytes.IndexAny(rest, "/?#"); n >= 0 {
+		authority = rest[:n]
+	}
+	if at := bytes.LastIndexByte(authority, '@'); at > 0 {
+		user, password, has := bytes.Cut(authority[:at], []byte(":"))
+		switch {
+		case has && !placeholder(string(password)) && !isCode(string(password)):
+			s.found(base+len(user)+1, base+len(user)+1+len(password), "url_password", URL)
+		case has:
+		case strong(string(user)):
+			s.found(base, base+len(user), "url_userinfo", URL)
+		}
+	}
+	n := bytes.IndexAny(rest, "?#")
+	for n >= 0 && n < len(rest) {
+		start := n + 1
+		n = len(rest)
+		if end := bytes.IndexAny(rest[start:], "&;#?"); end >= 0 {
+			n = start + end
+		}
+		name, value, has := bytes.Cut(rest[start:n], []byte("="))
+		if has && sensitiveQuery(string(name)) && (Sensitive(string(name)) || len(value) >= 8) && !placeholder(string(value)) {
+			s.found(n-len(value)+base, base+n, string(name), URL)
+		}
+	}
+}
+
+func isURLByte(c byte) bool {
+	return c > ' ' && c != '"' && c != '\'' && c != '<' && c != '>' && c != '`' && c != '\\' && c != 0x7f
+}
+
+// assignment reads the name before and the value behind the "=" or ":" at i.
+func (s *scanner) assignment(i int) {
+	name, quotedName, spaced := s.nameBefore(i)
+	if len(name) == 0 || !Sensitive(name) {
+		return
+	}
+	from := i + 1
+	switch rest := s.text[from:]; {
+	case bytes.HasPrefix(rest, []byte("=")) && s.text[i] == ':', bytes.HasPrefix(rest, []byte(">")):
+		from++ // := and =>
+	case bytes.HasPrefix(rest, []byte("=")), bytes.HasPrefix(rest, []byte("~")), bytes.HasPrefix(rest, []byte(":")):
+		return // == and =~ compare, :: is a path
+	}
+	blanks := span0(s.text[from:], isBlank)
+	from += blanks
+	start, end, quote := s.valueAt(from)
+	value := string(s.text[start:end])
+	switch words := string(splitWords(nil, name)); {
+	case strings.HasSuffix(words, "authorization"):
+		s.authorization(start, name, quote)
+	case strings.HasSuffix(words, "cookie"):
+		if line := s.lineEnd(start, quote); bytes.IndexByte(s.text[start:line], '=') > 0 {
+			s.found(start, line, name, Header)
+		}
+	case placeholder(value), isCode(value):
+	case quote != "" && len(value) >= 4 && !strings.ContainsAny(value, " \t"),
+		quotedName && quote != "" && value != "",
+		s.text[i] == '=' && !spaced && blanks == 0 && len(value) >= 4 && name == strings.ToUpper(name),
+		strong(value) && (quote != "" || !strings.Contains(value, ":")):
+		s.found(start, end, name, Assignment)
+	}
+}
+
+// nameBefore reads the name that ends before i, which may stand in quotes or brackets with a few blanks behind it.
+func (s *scanner) nameBefore(i int) (name string, quoted, spaced bool) {
+	j := i
+	for j > 0 && i-j < 4 && isBlank(s.text[j-1]) {
+		j--
+	}
+	spaced = j < i
+	for j > 0 && i-j < 8 && strings.IndexByte("\"'`]\\", s.text[j-1]) >= 0 {
+		quoted = quoted || s.text[j-1] != ']'
+		j--
+	}
+	end := j
+	for j > 0 && end-j < 128 && (isURLSafe(s.text[j-1]) || s.text[j-1] == '.') {
+		j--
+	}
+	if j > 0 && j < end && s.text[j-1] == '\\' && strings.IndexByte("nrt", s.text[j]) >= 0 {
+		j++ // the letter belongs to an escaped line end
+	}
+	for j < end && (s.text[j] == '-' || s.text[j] == '.') { // of an option
+		j++
+	}
+	return string(s.text[j:end]), quoted, spaced
+}
+
+// valueAt reads the value at from: what stands in quotes (escaped or not, on one line), or a bare word.
+func (s *scanner) valueAt(from int) (start, end int, quote string) {
+	rest := s.text[from:]
+	for _, q := range [...]string{`\"`, `\'`, `"`, `'`, "`"} {
+		if !bytes.HasPrefix(rest, []byte(q)) {
+			continue
+		}
+		inner := rest[len(q):]
+		for n := 0; n < len(inner) && inner[n] != '\n'; n++ {
+			if bytes.HasPrefix(inner[n:], []byte(q)) {
+				return from + len(q), from + len(q) + n, q
+			}
+			if inner[n] == '\\' && q[0] != '\\' {
+				n++
+			}
+		}
+		return from, from, "" // no closing quote: not a value
+	}
+	return from, from + span0(rest, isBareByte), ""
+}
+
+func isBareByte(c byte) bool {
+	return c > ' ' && c != 0x7f && strings.IndexByte(",;&)]}\"'<>`\\|", c) < 0
+}
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
+
+// authorization reads a header's value, "Scheme credentials" or credentials alone.
+func (s *scanner) authorization(start int, name, quote string) {
+	end := s.lineEnd(start, quote)
+	value := s.text[start:end]
+	scheme := span0(value, func(c byte) bool { return isAlnum(c) || c == '-' })
+	if scheme > 0 && scheme < len(value) && isBlank(value[scheme]) && isAlpha(value[0]) {
+		from := scheme + span0(value[scheme:], isBlank)
+		first := string(value[from : from+span0(value[from:], func(c byte) bool { return c > ' ' })])
+		if credential(first) || basicPair(first) {
+			s.found(start+from, end, name, Header)
+		}
+		return
+	}
+	if n := span0(value, isBareByte); credential(string(value[:n])) {
+		s.found(start, start+n, name, Header)
+	}
+}
+
+// bearer reads "Bearer x" and "Basic x" without a header name before them; the space stands at i.
+func (s *scanner) bearer(i int) {
+	if i < 5 || s.text[i-1]|0x20 != 'r' && s.text[i-1]|0x20 != 'c' {
+		return
+	}
+	scheme := strings.ToLower(string(s.text[max(i-6, 0):i]))
+	if scheme != "bearer" {
+		if scheme = scheme[len(scheme)-5:]; scheme != "basic" {
+			return
+		}
+	}
+	rest := s.text[i+1:]
+	n := span0(rest, func(c byte) bool { return isSextet(c) || c == '.' || c == '~' || c == '=' })
+	value := string(rest[:n])
+	if scheme == "bearer" && n >= 12 && mixed(rest[:n]) && !isCode(value) || scheme == "basic" && basicPair(value) {
+		s.found(i+1, i+1+n, scheme, Header)
+	}
+}
+
+// option reads "--name value"; "--name=value" is an assignment. The name begins at i.
+func (s *scanner) option(i int) {
+	n := span0(s.text[i:], isURLSafe)
+	from := i + n
+	blanks := span0(s.text[from:], isBlank)
+	if blanks == 0 || blanks > 4 || !Sensitive(string(s.text[i:from])) {
+		return
+	}
+	start, end, quote := s.valueAt(from + blanks)
+	value := string(s.text[start:end])
+	if placeholder(value) || isCode(value) || value == "" || value[0] == '-' {
+		return
+	}
+	if quote != "" && len(value) >= 4 || credential(value) || len(value) >= 6 && mixed([]byte(value)) {
+		s.found(start, end, string(s.text[i:i+n]), Option)
+	}
+}
+
+// lineEnd is where the value at start ends at the latest: at its closing quote or the end of the line.
+func (s *scanner) lineEnd(start int, quote string) int {
+	stop := "\r\n"
+	if quote == "" { // a whole header may stand in quotes: -H 'Cookie: a=b'
+		stop += `"'`
+	} else {
+		stop += quote[len(quote)-1:]
+	}
+	if n := bytes.IndexAny(s.text[start:], stop); n >= 0 {
+		end := start + n
+		if strings.HasPrefix(quote, `\`) && end > start {
+			end--
+		}
+		return end
+	}
+	return len(s.text)
+}
