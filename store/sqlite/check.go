@@ -21,7 +21,7 @@ type Report struct {
 	Schema   int64  // version of the database
 	Known    int64  // version of this program
 	SQLite   string // version of the engine
-	Journal  string // "wal" in a database that was ever opened for writing
+	InUse    bool   // a log stands beside it: some process has it open, or one died with it
 	Pages    int64
 	Free     int64            // pages that hold nothing
 	Rows     map[string]int64 // of each table of ours
@@ -95,14 +95,14 @@ func (r Report) read(ctx context.Context, m mode) (Report, error) {
 	if !got.ours {
 		return Report{}, &ForeignError{Database: r.Database}
 	}
-	r.Schema = got.version
-	return r, errors.Join(r.facts(ctx, conn), r.count(ctx, conn))
+	r.Schema, r.InUse = got.version, m == readOnly
+	err = errors.Join(r.facts(ctx, conn), r.count(ctx, conn))
+	return r, err
 }
 
 func (r *Report) facts(ctx context.Context, conn *sql.Conn) error {
 	for query, into := range map[string]any{
 		`SELECT sqlite_version()`: &r.SQLite,
-		`PRAGMA journal_mode`:     &r.Journal,
 		`PRAGMA page_count`:       &r.Pages,
 		`PRAGMA freelist_count`:   &r.Free,
 		`SELECT coalesce((SELECT value FROM meta WHERE key = 'store_id'), '')`: &r.Store,
@@ -128,7 +128,12 @@ func (r *Report) count(ctx context.Context, conn *sql.Conn) error {
 	}
 	for _, name := range names {
 		var n int64
-		if err := conn.QueryRowContext(ctx, `SELECT count(*) FROM "`+name+`"`).Scan(&n); err != nil {
+		err := conn.QueryRowContext(ctx, `SELECT count(*) FROM "`+name+`"`).Scan(&n)
+		if code(err) == codeCorrupt {
+			r.Faults = append(r.Faults, fmt.Sprintf("table %s cannot be counted: %v", name, err))
+			continue
+		}
+		if err != nil {
 			return err
 		}
 		r.Rows[name] = n

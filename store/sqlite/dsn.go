@@ -10,8 +10,12 @@ import (
 	_ "modernc.org/sqlite" // registers the driver "sqlite"
 )
 
-// busyMillis is how long a statement waits for another process before it gives up.
-const busyMillis = 5000
+// How long a statement waits for another process before it gives up. A migration is refused soon: what keeps the
+// database open is another command, which has to be stopped.
+const (
+	busyMillis  = 5000
+	seizeMillis = 500
+)
 
 // mode is how a connection is opened.
 type mode int
@@ -28,12 +32,16 @@ const (
 func dsn(path string, m mode) string {
 	q := []string{"_txlock=immediate", "_dqs=0", "_defensive=1", "_error_rc=1"}
 	pragma := func(name string, value any) { q = append(q, fmt.Sprintf("_pragma=%s(%v)", name, value)) }
-	pragma("busy_timeout", busyMillis)
+	wait := busyMillis
+	if m == exclusive {
+		wait = seizeMillis
+	}
+	pragma("busy_timeout", wait)
 	pragma("trusted_schema", "OFF")
 	pragma("temp_store", "MEMORY")
 	pragma("cache_size", -16384)
 	if m == readOnly || m == immutable {
-		q = append(q, "mode=ro", "_query_only=1")
+		q = append(q, "mode=ro")
 	} else {
 		pragma("synchronous", "FULL")
 		pragma("recursive_triggers", "ON") // else REPLACE would delete past the triggers

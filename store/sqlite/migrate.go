@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 
 	"github.com/pressly/goose/v3"
@@ -59,7 +60,9 @@ func migrate(ctx context.Context, path string, migrations fs.FS, at func(string)
 	if err != nil {
 		return err
 	}
-	if err := got.judged(path, want); err == nil || got.version > want || !got.ours && !got.empty {
+	if err := got.judged(path, want); err == nil {
+		return m.tidy()
+	} else if !got.old(want) {
 		return err
 	}
 	db, err := connect(path, exclusive, 1)
@@ -79,13 +82,10 @@ func migrate(ctx context.Context, path string, migrations fs.FS, at func(string)
 	if got, err = readSchema(ctx, conn); err != nil {
 		return unreadable(path, err)
 	}
-	switch err := got.judged(path, want); {
-	case err == nil:
-		return nil
-	case got.version > want || !got.ours && !got.empty:
-		return err
+	if !got.old(want) {
+		return got.judged(path, want)
 	}
-	if got.version == 0 {
+	if got.empty {
 		return errors.Join(conn.Close(), m.create(ctx, db))
 	}
 	return m.upgrade(ctx, conn, got.version)
@@ -141,7 +141,7 @@ func (m migration) upgrade(ctx context.Context, conn *sql.Conn, from int64) erro
 		return failed("make the backup", err)
 	}
 	m.at("apply")
-	work := m.path + ".migrating"
+	work := m.working()
 	if err := m.applyToCopy(ctx, bak, work); err != nil {
 		return errors.Join(failed("apply the migrations", err), discard(work))
 	}
@@ -153,11 +153,23 @@ func (m migration) upgrade(ctx context.Context, conn *sql.Conn, from int64) erro
 	if err := verify(ctx, conn); err != nil {
 		return failed("verify the migrated database", err)
 	}
+	return m.tidy()
+}
+
+// tidy removes the working copy, also one that an earlier run was killed over after its commit.
+func (m migration) tidy() error {
+	work := m.working()
+	if _, err := os.Lstat(work); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err := discard(work); err != nil {
 		return fmt.Errorf("sqlite: migrate %s: remove the working copy: %w", m.path, err)
 	}
 	return nil
 }
+
+// working is the copy that migrations are applied to.
+func (m migration) working() string { return m.path + ".migrating" }
 
 func (m migration) applyToCopy(ctx context.Context, bak, work string) error {
 	if err := discard(work); err != nil { // of a run that was killed

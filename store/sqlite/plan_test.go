@@ -36,14 +36,14 @@ func plan(ctx context.Context, db *sql.DB, query string) ([]string, error) {
 
 var (
 	// The leases hold running turns only, and j is the JSON list of a scope's sessions.
-	bounded = regexp.MustCompile(`^SCAN (l|j VIRTUAL TABLE.*)$`)
+	bounded = regexp.MustCompile(`^SCAN (l|l USING .*|j VIRTUAL TABLE.*)$`)
 	ordered = regexp.MustCompile(`^SCAN \w+ USING (COVERING )?INDEX `)
 	limited = regexp.MustCompile(`LIMIT \?\s*$`)
 )
 
 // grows says which steps of a plan cost more the more rows there are.
 func grows(query string, steps []string) []string {
-	overLeases := slices.Contains(steps, "SCAN l")
+	overLeases := slices.ContainsFunc(steps, func(s string) bool { return s == "SCAN l" || strings.HasPrefix(s, "SCAN l ") })
 	sorts := slices.ContainsFunc(steps, func(s string) bool { return strings.HasPrefix(s, "USE TEMP B-TREE") }) && !overLeases
 	var bad []string
 	for _, step := range steps {

@@ -55,7 +55,7 @@ type rowQuerier interface {
 // schema is what a database file says about itself.
 type schema struct {
 	empty   bool  // nothing was ever made in it
-	ours    bool  // it carries our mark
+	ours    bool  // it carries our mark and a version
 	version int64 // the highest migration applied
 }
 
@@ -73,14 +73,15 @@ func readSchema(ctx context.Context, db rowQuerier) (schema, error) {
 	if err != nil {
 		return schema{}, err
 	}
-	got.ours = mark == applicationID
 	if counts > 0 {
 		err := db.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM `+versionTable+` WHERE is_applied = 1`).Scan(&got.version)
 		if err != nil {
 			return schema{}, err
 		}
 	}
-	// A creation that was cut short may have left the version table and nothing else.
+	// Migration 1 sets the mark and its version together. A creation that was cut short before it may have left the
+	// version table and nothing else.
+	got.ours = mark == applicationID && got.version > 0
 	got.empty = mark == 0 && got.version == 0 && tables == counts
 	return got, nil
 }
@@ -127,6 +128,9 @@ func (got schema) judged(path string, want int64) error {
 	}
 	return nil
 }
+
+// old reports whether migrations can bring the database to the wanted version.
+func (got schema) old(want int64) bool { return got.empty || got.ours && got.version < want }
 
 // checkSchema is nil for a database of the wanted schema.
 func checkSchema(ctx context.Context, db rowQuerier, path string, migrations fs.FS) error {

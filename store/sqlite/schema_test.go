@@ -1,0 +1,125 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestSchemaRefuses holds the rules that stand below the program: each statement would break one, and each is
+// refused by the schema itself, with nothing changed.
+func TestSchemaRefuses(t *testing.T) {
+	s, _ := open(t, filepath.Join(t.TempDir(), "portcullis.db"))
+	must := func(query string) {
+		t.Helper()
+		if err := s.write(t.Context(), func(t *tx) error { _, err := t.exec(query); return err }); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+	}
+	const (
+		turnColumns = `(id, session_id, authority, principal_id, request, digest, core, revision, capabilities, trace, input,
+			state, reason, reply, steps, tokens_input, tokens_output, tokens_cache_read, tokens_cache_write, started_at, finished_at)`
+		effectColumns = `(id, session_id, turn_id, call_id, tool, plugin, recovery, digest, arguments, approval_id, status,
+			reason, durable, duration_ms, started_at, finished_at)`
+		questionColumns = `(id, session_id, turn_id, effect_id, principal_id, core, tool, plugin, risk, needs, why, arguments,
+			digest, rule_key, cacheable, asked_at, expires_at, state, reach, decided_by, reason, decided_at)`
+	)
+	turnRow := func(id, session, request, state, reason, reply, finished string) string {
+		return `INSERT INTO turns ` + turnColumns + ` VALUES ('` + id + `', '` + session + `', 'operator', 'p', '` + request +
+			`', 'd', 'c', 'r', 'f', 't', 'i', '` + state + `', '` + reason + `', '` + reply + `', 0, 0, 0, 0, 0, 1, ` + finished + `)`
+	}
+	effectRow := func(id, turn, recovery, status, started, finished string) string {
+		return `INSERT INTO effects ` + effectColumns + ` VALUES ('` + id + `', 'ses_1', '` + turn + `', '', 'x', '', '` +
+			recovery + `', 'd', '{}', '', '` + status + `', '', '', 0, ` + started + `, ` + finished + `)`
+	}
+	questionRow := func(id, turn, state, reach, by, decided string) string {
+		return `INSERT INTO approvals ` + questionColumns + ` VALUES ('` + id + `', 'ses_1', '` + turn +
+			`', 'e', 'p', 'c', 'x', '', 'low', '[]', '', '', 'd', '', 0, 10, 20, '` + state + `', '` + reach + `', '` + by + `', '', ` + decided + `)`
+	}
+	for _, session := range []string{"ses_1", "ses_2"} {
+		must(`INSERT INTO sessions (id, core, title, turns, fence, created_at, last_turn_at) VALUES ('` + session + `', 'c', '', 0, 5, 1, 1)`)
+		must(`INSERT INTO session_owners VALUES ('` + session + `', 'operator', 'p', '', '', '')`)
+	}
+	must(turnRow("trn_over", "ses_1", "q0", "running", "", "", "NULL"))
+	must(effectRow("eff_over", "trn_over", "read", "", "1", "NULL"))
+	must(`UPDATE effects SET status = 'failed', finished_at = 2 WHERE id = 'eff_over'`)
+	must(`UPDATE turns SET state = 'completed', finished_at = 2 WHERE id = 'trn_over'`)
+	must(turnRow("trn_1", "ses_1", "q1", "running", "", "", "NULL"))
+	must(`INSERT INTO leases VALUES ('ses_1', 'trn_1', 'tok', 'epo', 6, 100)`)
+	must(effectRow("eff_1", "trn_1", "read", "", "1", "NULL"))
+	must(questionRow("apr_1", "trn_1", "pending", "", "", "NULL"))
+	must(questionRow("apr_over", "trn_1", "pending", "", "", "NULL"))
+	must(`UPDATE approvals SET state = 'denied', decided_at = 11 WHERE id = 'apr_over'`)
+	must(`INSERT INTO messages (id, session_id, turn_id, role, body, at) VALUES ('msg_1', 'ses_1', 'trn_1', 'user', '{}', 1)`)
+	must(`INSERT INTO events (id, at, kind, principal_id, session_id, turn_id, effect_id, trace, fields) VALUES ('evt_1', 1, 'k', '', '', '', '', '', '[]')`)
+	must(`INSERT INTO kv VALUES ('p', 'a', 'k', 1, 1, x'00')`)
+
+	for rule, query := range map[string]string{
+		"owner changed":                 `UPDATE session_owners SET principal_id = 'q' WHERE session_id = 'ses_1'`,
+		"owner deleted":                 `DELETE FROM session_owners WHERE session_id = 'ses_1'`,
+		"owner replaced":                `INSERT OR REPLACE INTO session_owners VALUES ('ses_1', 'operator', 'q', '', '', '')`,
+		"owner of no session":           `INSERT INTO session_owners VALUES ('ses_3', 'operator', 'p', '', '', '')`,
+		"session deleted":               `DELETE FROM sessions WHERE id = 'ses_2'`,
+		"fence goes back":               `UPDATE sessions SET fence = 4 WHERE id = 'ses_1'`,
+		"session renamed":               `UPDATE sessions SET id = 'ses_9' WHERE id = 'ses_1'`,
+		"binding to an unowned session": `INSERT INTO conversation_bindings VALUES ('chat', 'k', 'ses_3')`,
+		"turn born ended":               turnRow("trn_2", "ses_2", "q2", "completed", "", "", "2"),
+		"turn in no session":            turnRow("trn_2", "ses_3", "q2", "running", "", "", "NULL"),
+		"running turn that finished":    turnRow("trn_2", "ses_2", "q2", "running", "", "", "2"),
+		"running turn with a reply":     turnRow("trn_2", "ses_2", "q2", "running", "", "x", "NULL"),
+		"request key twice":             turnRow("trn_2", "ses_2", "q1", "running", "", "", "NULL"),
+		"two running turns":             turnRow("trn_2", "ses_1", "q2", "running", "", "", "NULL"),
+		"ended turn goes on":            `UPDATE turns SET state = 'running', finished_at = NULL WHERE id = 'trn_over'`,
+		"ended turn ends again":         `UPDATE turns SET state = 'failed' WHERE id = 'trn_over'`,
+		"ended turn, another reply":     `UPDATE turns SET reply = 'x' WHERE id = 'trn_over'`,
+		"ended without a time":          `UPDATE turns SET state = 'completed' WHERE id = 'trn_1'`,
+		"ended over open effects":       `UPDATE turns SET state = 'completed', finished_at = 2 WHERE id = 'trn_1'`,
+		"turn deleted":                  `DELETE FROM turns WHERE id = 'trn_over'`,
+		"turn of another request":       `UPDATE turns SET request = 'x' WHERE id = 'trn_1'`,
+		"lease of another claim":        `UPDATE leases SET token = 'x' WHERE session_id = 'ses_1'`,
+		"lease gone from under a turn":  `DELETE FROM leases WHERE session_id = 'ses_1'`,
+		"message after the end":         `INSERT INTO messages (id, session_id, turn_id, role, body, at) VALUES ('msg_2', 'ses_1', 'trn_over', 'user', '{}', 1)`,
+		"message in another session":    `INSERT INTO messages (id, session_id, turn_id, role, body, at) VALUES ('msg_2', 'ses_2', 'trn_1', 'user', '{}', 1)`,
+		"message changed":               `UPDATE messages SET body = '1' WHERE id = 'msg_1'`,
+		"effect after the end":          effectRow("eff_2", "trn_over", "read", "", "1", "NULL"),
+		"effect with two ends":          `UPDATE effects SET status = 'succeeded' WHERE id = 'eff_over'`,
+		"effect that never was":         effectRow("eff_2", "trn_1", "", "", "NULL", "NULL"),
+		"success without a start":       effectRow("eff_2", "trn_1", "", "succeeded", "NULL", "2"),
+		"status without a time":         `UPDATE effects SET status = 'failed' WHERE id = 'eff_1'`,
+		"other arguments":               `UPDATE effects SET arguments = '[]' WHERE id = 'eff_1'`,
+		"effect deleted":                `DELETE FROM effects WHERE id = 'eff_1'`,
+		"effect replaced":               strings.Replace(effectRow("eff_over", "trn_1", "read", "", "1", "NULL"), "INSERT", "INSERT OR REPLACE", 1),
+		"question after the end":        questionRow("apr_2", "trn_over", "pending", "", "", "NULL"),
+		"question born answered":        questionRow("apr_2", "trn_1", "denied", "", "", "11"),
+		"second answer":                 `UPDATE approvals SET state = 'allowed', reach = 'once', decided_by = 'p' WHERE id = 'apr_over'`,
+		"answer after the deadline":     `UPDATE approvals SET state = 'allowed', reach = 'once', decided_by = 'p', decided_at = 20 WHERE id = 'apr_1'`,
+		"allowed by nobody":             `UPDATE approvals SET state = 'allowed', reach = 'once', decided_at = 11 WHERE id = 'apr_1'`,
+		"allowed wider than offered":    `UPDATE approvals SET state = 'allowed', reach = 'session', decided_by = 'p', decided_at = 11 WHERE id = 'apr_1'`,
+		"answer without a time":         `UPDATE approvals SET state = 'denied' WHERE id = 'apr_1'`,
+		"other deadline":                `UPDATE approvals SET expires_at = 99 WHERE id = 'apr_1'`,
+		"question deleted":              `DELETE FROM approvals WHERE id = 'apr_1'`,
+		"record changed":                `UPDATE events SET kind = 'x' WHERE id = 'evt_1'`,
+		"record deleted":                `DELETE FROM events WHERE id = 'evt_1'`,
+		"record replaced":               `INSERT OR REPLACE INTO events (id, at, kind, principal_id, session_id, turn_id, effect_id, trace, fields) VALUES ('evt_1', 1, 'x', '', '', '', '', '', '[]')`,
+		"value of another size":         `UPDATE kv SET size = 9 WHERE plugin = 'p'`,
+		"text for a number":             `UPDATE sessions SET turns = 'many' WHERE id = 'ses_1'`,
+	} {
+		err := s.write(t.Context(), func(t *tx) error { _, err := t.exec(query); return err })
+		if code(err) != codeConstraint {
+			t.Errorf("%s: %v", rule, err)
+		}
+	}
+	var usage [2]int
+	if err := s.reader.row(t.Context(), `SELECT keys, bytes FROM kv_usage WHERE plugin = 'p'`).Scan(&usage[0], &usage[1]); err != nil || usage != [2]int{1, 1} {
+		t.Errorf("usage %v, %v", usage, err)
+	}
+	must(`UPDATE effects SET status = 'failed', finished_at = 2 WHERE id = 'eff_1'`)
+	if err := s.write(t.Context(), func(t *tx) error {
+		_, err := t.exec(`UPDATE turns SET state = 'completed', finished_at = 2 WHERE id = 'trn_1'`)
+		return err
+	}); code(err) != codeConstraint {
+		t.Errorf("ended over an open question: %v", err)
+	}
+}
+
+const codeConstraint = 19
