@@ -9,6 +9,7 @@ package policy
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/b3abf3ee/portcullis/policy/approval"
 	"github.com/b3abf3ee/portcullis/policy/capability"
@@ -170,12 +171,20 @@ func granted(f Facts, v *Verdict) bool {
 			continue
 		}
 		v.Missing = need
-		remedy := fmt.Sprintf("portcullis plugin grant %s %s", f.Plugin, need.Example())
+		remedy := fmt.Sprintf("portcullis plugin grant %s %s", f.Plugin, word(need.Example()))
 		return v.deny(Capability, NotGranted,
 			fmt.Sprintf("plugin %s asks for %s and it is not granted: `%s`", f.Plugin, need, remedy),
 			fmt.Sprintf("the operator has not granted %s", need), remedy)
 	}
 	return v.pass(Capability, "plugin %s is granted what it needs", f.Plugin)
+}
+
+// word is text as one word of a shell: the brackets of an IPv6 host would be a pattern.
+func word(text string) string {
+	if strings.Contains(text, "[") {
+		return "'" + text + "'"
+	}
+	return text
 }
 
 func checks(f Facts, v *Verdict) bool {

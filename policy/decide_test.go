@@ -106,6 +106,31 @@ func TestAModuleNeedsWhatItImportsWhicheverToolIsCalled(t *testing.T) {
 	}
 }
 
+func TestABuiltinNeedsNoGrantAndAToolMayNeedNothing(t *testing.T) {
+	f := allowed(t)
+	f.Plugin, f.Granted, f.Loads = "", capability.Snapshot{}, nil
+	if v := policy.Decide(f); v.Action != policy.Allow || !strings.Contains(v.At(policy.Capability), "; a builtin needs no grant") {
+		t.Fatalf("%+v", v)
+	}
+	f.Tool.Capabilities, f.Capabilities = nil, capability.Snapshot{}
+	v := policy.Decide(f)
+	if v.Action != policy.Allow || !strings.HasPrefix(v.At(policy.Capability), "core assistant lists nothing, and nothing is needed") {
+		t.Fatalf("%+v", v)
+	}
+	if v.At("no such stage") != "" {
+		t.Error("a stage that was not asked has words")
+	}
+}
+
+func TestRemedyIsOneWordForTheShell(t *testing.T) {
+	f := allowed(t)
+	f.Tool.Capabilities = []capability.Name{name(t, "net.fetch:[2001:db8::1]:8443")}
+	v := policy.Decide(f)
+	if v.Remedy != "portcullis plugin grant web 'net.fetch:[2001:db8::1]:8443'" || v.Missing.String() != "net.fetch:[2001:db8::1]:8443" {
+		t.Fatalf("%+v", v)
+	}
+}
+
 func TestPromptAsks(t *testing.T) {
 	f := allowed(t)
 	f.Tool.Mode = approval.Prompt

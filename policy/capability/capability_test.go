@@ -207,6 +207,39 @@ func TestSnapshotSeparatesUseFromRequirement(t *testing.T) {
 	}
 }
 
+func TestGrantOfIsExact(t *testing.T) {
+	g := capability.GrantOf(name(t, "net.fetch:a.example"))
+	if g.String() != "net.fetch:a.example" || g.Wild() || g.Family() != "net.fetch" || !g.Matches(name(t, "net.fetch:a.example")) {
+		t.Errorf("GrantOf = %v", g)
+	}
+	for _, n := range []capability.Name{{}, name(t, "net.fetch"), name(t, "secret.bind")} {
+		if g := capability.GrantOf(n); !g.Zero() {
+			t.Errorf("GrantOf(%v) = %v, which would allow more than one thing", n, g)
+		}
+	}
+	if got := name(t, "fs.read").Example(); got != "fs.read" {
+		t.Errorf("Example = %q", got)
+	}
+}
+
+func TestGrantSurvivesText(t *testing.T) {
+	s := snapshot(t, "net.fetch:*", "fs.read")
+	raw, err := json.Marshal(s.Grants())
+	if err != nil || string(raw) != `["fs.read","net.fetch:*"]` {
+		t.Fatalf("%s, %v", raw, err)
+	}
+	var back []capability.Grant
+	if err := json.Unmarshal(raw, &back); err != nil || capability.NewSnapshot(back...).Fingerprint() != s.Fingerprint() || !back[1].Wild() {
+		t.Errorf("%v, %v", back, err)
+	}
+	if err := json.Unmarshal([]byte(`["fs.*"]`), &back); err == nil {
+		t.Error("a bad grant was read")
+	}
+	if got := strings.Join(s.Strings(), " "); got != "fs.read net.fetch:*" {
+		t.Errorf("Strings = %q", got)
+	}
+}
+
 func TestOneBadEntryGrantsNothing(t *testing.T) {
 	s, err := capability.ParseSnapshot("fs.read", "fs.*")
 	if err == nil || len(s.Grants()) != 0 {

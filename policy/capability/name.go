@@ -128,9 +128,6 @@ func refuseHost(h string) string {
 		}
 		return ""
 	}
-	if len(h) > 253 {
-		return "a host has at most 253 bytes"
-	}
 	labels := strings.Split(h, ".")
 	for _, l := range labels {
 		if l == "" || len(l) > 63 || !letters(l, isHostByte) || l[0] == '-' || l[len(l)-1] == '-' {

@@ -23,7 +23,7 @@ func (r *renderer) value(i int32) bool {
 	case t.whole >= 0:
 		r.out = r.to.value(r.out, r.marks[t.whole])
 	case t.kind == '"':
-		r.str(t)
+		return r.str(t, r.limit.String) && r.room() >= 0
 	case t.kind == '0':
 		r.out = append(r.out, r.doc.literal(t)...)
 	case r.open >= min(r.limit.Depth, MaxDepth) && t.count > 0:
@@ -62,14 +62,15 @@ func (r *renderer) container(i int32) bool {
 			}
 			break
 		}
-		value := at
+		value, cut := at, r.cut
+		fits := true
 		if t.kind == '{' {
-			r.key(i, at, k)
+			fits = r.key(i, at, k)
 			r.out = append(r.out, ':')
 			value++
 		}
-		if !r.value(value) && !r.full {
-			r.out = r.out[:before]
+		if !(fits && r.value(value)) && !r.full {
+			r.out, r.cut = r.out[:before], cut
 			r.exhausted(i, at)
 			break
 		}
@@ -125,27 +126,37 @@ func (r *renderer) values(from, to int32) int {
 	return n
 }
 
-// str writes a string value or a member's name.
-func (r *renderer) str(t *token) {
+// cutRoom is the most bytes of the notice inside a string that was cut.
+const cutRoom = 40
+
+// str writes a string value or a member's name, cut to limit bytes or to the room there is, whichever is less. It
+// reports false when there is no room worth cutting to.
+func (r *renderer) str(t *token, limit int) bool {
 	text, spans := r.doc.text(t), r.doc.spans[t.spans]
 	if len(spans) == 1 && spans[0].start == 0 && spans[0].end == len(text) && t.kind == '"' {
 		r.out = r.to.value(r.out, r.marks[spans[0].mark])
-		return
+		return true
 	}
-	if t.plain && len(spans) == 0 && len(text) <= r.longest() && (r.to != ForOperator || plainASCII(text)) {
+	room := r.room() - len(`""`)
+	if t.plain && len(spans) == 0 && len(text) <= min(limit, room) && (r.to != ForOperator || plainASCII(text)) {
 		r.out = append(r.out, r.doc.literal(t)...)
-		return
+		return true
 	}
+	before := len(r.out)
 	r.out = append(r.out, '"')
-	if left := r.pieces(text, spans, r.longest(), true); left > 0 {
+	left := r.pieces(text, spans, min(limit, room), true)
+	if left > 0 {
+		r.out = r.out[:before+1]
+		if limit = min(limit, room-cutRoom); limit <= 0 {
+			return false
+		}
+		left = r.pieces(text, spans, limit, true)
 		r.out = appendCutBytes(r.out, left)
 		r.cut.Bytes += left
 	}
 	r.out = append(r.out, '"')
+	return true
 }
-
-// longest is the most bytes of one string. However the limits are set, one string may not fill the whole view.
-func (r *renderer) longest() int { return min(r.limit.String, r.limit.Bytes/2) }
 
 func plainASCII(text []byte) bool {
 	for _, c := range text {
@@ -156,17 +167,19 @@ func plainASCII(text []byte) bool {
 	return true
 }
 
-// key writes the k-th name of the object at i. A name that was masked or cut gets its number, so that no two names
-// of the object become one.
-func (r *renderer) key(i, at int32, k int) {
+// key writes the k-th name of the object at i and reports whether there was room. A name that was masked or cut gets
+// its number, so that no two names of the object become one.
+func (r *renderer) key(i, at int32, k int) bool {
 	t := &r.doc.tape[at]
-	before := len(r.out)
-	r.str(t)
-	if t.spans == 0 && len(r.out)-before <= r.longest() {
-		return
+	before, cut := len(r.out), r.cut.Bytes
+	if !r.str(t, min(r.limit.String, r.limit.Bytes/4)) {
+		return false
 	}
-	name := string(r.out[before+1:len(r.out)-1]) + "~" + strconv.Itoa(k)
-	r.out = append(r.unique(append(r.out[:before], '"'), i, name), '"')
+	if t.spans > 0 || r.cut.Bytes > cut {
+		name := string(r.out[before+1:len(r.out)-1]) + "~" + strconv.Itoa(k)
+		r.out = append(r.unique(append(r.out[:before], '"'), i, name), '"')
+	}
+	return true
 }
 
 // unique writes name, lengthened until the object at i has no member of that name. name needs no escapes beyond
