@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/experimental"
@@ -35,11 +36,16 @@ func (e *Engine) compile(ctx context.Context, digest string, m *binary, wasm []b
 		if c := e.use(digest); c != nil {
 			return c, nil
 		}
-		flight := e.flights.DoChan(digest, func() (any, error) {
+		flight := e.flights.DoChan(digest, func() (_ any, err error) {
 			if !e.begin() {
 				return nil, ErrClosed
 			}
 			defer e.running.Done()
+			defer func() {
+				if r := recover(); r != nil { // the engine's; it must not take the host with it
+					err = fmt.Errorf("sandbox: panic while compiling: %v", r)
+				}
+			}()
 			if e.has(digest) {
 				return nil, nil // another flight ended just before; the engine must not get it twice
 			}
