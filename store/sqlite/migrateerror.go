@@ -71,7 +71,7 @@ type InUseError struct {
 
 // Error says what to do.
 func (e *InUseError) Error() string {
-	return fmt.Sprintf("sqlite: migrate %s: another process has it open: stop `portcullis serve` and every other command of this home, then try again", e.Database)
+	return fmt.Sprintf("sqlite: migrate %s: another process has it open: stop every other portcullis of this home, then try again", e.Database)
 }
 
 // Unwrap returns the cause.
