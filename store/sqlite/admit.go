@@ -9,7 +9,6 @@ import (
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/turn"
-	"github.com/b3abf3ee/portcullis/policy/principal"
 	"github.com/b3abf3ee/portcullis/store/internal/rule"
 )
 
@@ -119,34 +118,6 @@ func (t *tx) resolve(a turn.Admission) (id.Session, rule.Reason, error) {
 	return session, rule.Why(exists, owned, rule.MayUse(a.Owner, owner)), nil
 }
 
-// querier is what both a transaction and the read pool answer.
-type querier interface {
-	row(query string, args ...any) row
-}
-
-// bound is the session that the owner's conversation is bound to, or empty. Only conversations have a binding.
-func bound(q querier, f principal.Facts) (session id.Session, err error) {
-	if !rule.Routed(f) {
-		return "", nil
-	}
-	err = q.row(`SELECT session_id FROM conversation_bindings WHERE channel = ? AND conversation_key = ?`,
-		f.Channel, f.ConversationKey).Scan(&session)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
-	}
-	return session, err
-}
-
-// rebind makes session the one that the conversation continues in, if it is the conversation's own.
-func (t *tx) rebind(f principal.Facts, session id.Session) error {
-	if !rule.Routed(f) {
-		return nil
-	}
-	return t.must(`INSERT INTO conversation_bindings (channel, conversation_key, session_id) VALUES (?, ?, ?)
-		ON CONFLICT (channel, conversation_key) DO UPDATE SET session_id = excluded.session_id`,
-		f.Channel, f.ConversationKey, string(session))
-}
-
 // found makes the session with its owner.
 func (t *tx) found(a turn.Admission) error {
 	at := a.At.UnixMilli()
@@ -178,34 +149,4 @@ func (t *tx) start(a turn.Admission, session id.Session) (fence int64, err error
 	}
 	return fence, t.must(`INSERT INTO leases (session_id, turn_id, token, epoch, fence, expires_at) VALUES (?, ?, ?, ?, ?, ?)`,
 		string(session), string(a.Turn), string(a.Claim.Token), string(a.Claim.Epoch), fence, a.Claim.Expires.UnixMilli())
-}
-
-// BoundSession is the session that a Bound admission of this owner would continue in; see [turn.Journal].
-func (s *Store) BoundSession(ctx context.Context, f principal.Facts) (id.Session, bool, error) {
-	q := reading{ctx, s.reader}
-	session, err := bound(q, f)
-	if err != nil || session == "" {
-		return "", false, wrapf(err, "look up the bound session of %s", f.PrincipalID)
-	}
-	have, owned, err := owner(q, session)
-	if err != nil || !owned || !rule.MayUse(f, have) {
-		return "", false, wrapf(err, "look up the bound session of %s", f.PrincipalID)
-	}
-	return session, true, nil
-}
-
-// reading is the read pool for the length of one call.
-type reading struct {
-	ctx context.Context
-	on  *prepared
-}
-
-func (r reading) row(query string, args ...any) row { return r.on.row(r.ctx, query, args...) }
-
-// wrapf says what was being done when err came, and is nil when it is.
-func wrapf(err error, format string, args ...any) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("sqlite: "+format+": %w", append(args, err)...)
 }

@@ -162,9 +162,6 @@ func (s *Store) Questions(ctx context.Context, by principal.Scope, state approva
 	return out, wrapf(err, "list questions")
 }
 
-// scanner is a row of either kind.
-type scanner interface{ Scan(dest ...any) error }
-
 func scanQuestion(r scanner) (approval.Question, error) {
 	var (
 		q           approval.Question

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -135,20 +134,4 @@ func scanEffect(rows *sql.Rows) (effect.Record, error) {
 	e.Started, e.StartedAt, e.FinishedAt = started.Valid, when(started), when(finished)
 	e.Duration = time.Duration(millis) * time.Millisecond
 	return e, err
-}
-
-// raw is a JSON column; empty is none.
-func raw(text string) json.RawMessage {
-	if text == "" {
-		return nil
-	}
-	return json.RawMessage(text)
-}
-
-// when is a time column; NULL is the zero time.
-func when(ms sql.NullInt64) time.Time {
-	if !ms.Valid {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms.Int64).UTC()
 }

@@ -61,3 +61,11 @@ func (s *Store) fail(err error) error {
 	}
 	return s.failure
 }
+
+// wrapf says what was being done when err came, and is nil when it is.
+func wrapf(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("sqlite: "+format+": %w", append(args, err)...)
+}

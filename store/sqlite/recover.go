@@ -94,20 +94,3 @@ func (s *Store) vacate(t *tx, session id.Session) (bool, error) {
 	_, err = s.orphan(t, o, rule.ReasonLeaseExpired, t.now)
 	return err == nil, err
 }
-
-// collect reads all rows and closes them.
-func collect[T any](rows *sql.Rows, err error, scan func(*sql.Rows) (T, error)) ([]T, error) {
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []T
-	for rows.Next() {
-		one, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, one)
-	}
-	return out, rows.Err()
-}

@@ -204,8 +204,12 @@ func questionsListed(t *testing.T, w *world) {
 			limit int
 			want  []int
 		}{
-			{"", 10, []int{3, 2, 1, 0}}, {"", 2, []int{3, 2}}, {approval.Pending, 10, []int{3, 2, 0}},
-			{approval.Denied, 10, []int{1}}, {approval.Allowed, 10, nil}, {approval.Pending, 1, []int{3}},
+			{"", 10, []int{3, 2, 1, 0}},
+			{"", 2, []int{3, 2}},
+			{approval.Pending, 10, []int{3, 2, 0}},
+			{approval.Denied, 10, []int{1}},
+			{approval.Allowed, 10, nil},
+			{approval.Pending, 1, []int{3}},
 		} {
 			got, err := w.Store.Questions(w.ctx, scope, c.state, c.limit)
 			if err != nil || len(got) != len(c.want) {

@@ -39,8 +39,15 @@ func windowBounds(t *testing.T, w *world) {
 		return n
 	}
 	for _, c := range []struct{ limit, bytes, from int }{
-		{100, 1000, 0}, {6, 1000, 0}, {2, 1000, 4}, {1, 1000, 5}, {100, size(3), 3}, {100, size(3) - 1, 4},
-		{100, len(bodies[5]), 5}, {100, len(bodies[5]) - 1, 6}, {3, size(4), 4},
+		{100, 1000, 0},
+		{6, 1000, 0},
+		{2, 1000, 4},
+		{1, 1000, 5},
+		{100, size(3), 3},
+		{100, size(3) - 1, 4},
+		{100, len(bodies[5]), 5},
+		{100, len(bodies[5]) - 1, 6},
+		{3, size(4), 4},
 	} {
 		got, err := w.Store.Window(w.ctx, w.scope(t, alice(), l.session), l.session, c.limit, c.bytes)
 		var texts []string

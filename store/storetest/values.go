@@ -91,9 +91,18 @@ func valuesCompared(t *testing.T, w *world) {
 		ok        bool
 		version   int64
 	}{
-		{"set", at(1), false, 0}, {"set", at(0), true, 1}, {"set", at(0), false, 0}, {"set", at(1), true, 2},
-		{"set", at(1), false, 0}, {"set", nil, true, 3}, {"delete", at(2), false, 0}, {"delete", at(0), false, 0},
-		{"delete", at(3), true, 0}, {"delete", at(3), false, 0}, {"delete", at(0), true, 0}, {"set", at(0), true, 1},
+		{"set", at(1), false, 0},
+		{"set", at(0), true, 1},
+		{"set", at(0), false, 0},
+		{"set", at(1), true, 2},
+		{"set", at(1), false, 0},
+		{"set", nil, true, 3},
+		{"delete", at(2), false, 0},
+		{"delete", at(0), false, 0},
+		{"delete", at(3), true, 0},
+		{"delete", at(3), false, 0},
+		{"delete", at(0), true, 0},
+		{"set", at(0), true, 1},
 	}
 	for i, c := range steps {
 		var (
