@@ -5,11 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// window is how many bytes a stream collects beyond what it holds back before it looks at them, so that small
-// writes do not search the same bytes again and again. openLimit is how long it waits for the end of something
+// window is how many bytes a stream collects beyond what it holds back before it looks at them: few, because a person
+// watches a model write a handful of bytes at a time, and not one, because each look searches the held-back bytes
+// again. openLimit is how long it waits for the end of something
 // that began (a private key, a long token).
 const (
-	window    = 4 << 10
+	window    = 64
 	openLimit = 64 << 10
 	context   = 512 // bytes before the pending ones that are looked at again: a name before a value
 )
