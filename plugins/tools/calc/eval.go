@@ -3,8 +3,9 @@ package main
 import (
 	"context"
 
-	"github.com/b3abf3ee/portcullis/sdk"
 	"github.com/cockroachdb/apd/v3"
+
+	"github.com/b3abf3ee/portcullis/sdk"
 )
 
 // inexactDigits is what a result without an end is shown with when the caller

@@ -3,8 +3,9 @@ package main
 import (
 	"strconv"
 
-	"github.com/b3abf3ee/portcullis/sdk"
 	"github.com/cockroachdb/apd/v3"
+
+	"github.com/b3abf3ee/portcullis/sdk"
 )
 
 // knownNames is what a message lists; a test compares it with the switches
