@@ -263,6 +263,39 @@ func TestConnectingEndsInTime(t *testing.T) {
 	})
 }
 
+// Closing a call ends a connection that is still being made, at once and not when its time is over.
+func TestCloseEndsConnecting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, ended := newWorld(t), make(chan time.Time, 1)
+		w.name("a.example", public)
+		g := New(Config{Resolver: w, Dialer: dialFunc(func(ctx context.Context) { <-ctx.Done(); ended <- time.Now() })})
+		defer g.Close()
+		p := plugin(t, g, anywhere(t))
+		begin, done := time.Now(), make(chan error, 1)
+		go func() {
+			_, _, err := p.Do(t.Context(), wire.HTTPRequest{Method: "GET", URL: "http://a.example/"}, nil)
+			done <- err
+		}()
+		synctest.Wait()
+		p.Close()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("Do = %v", err)
+		}
+		if spent := (<-ended).Sub(begin); spent != 0 {
+			t.Errorf("the dialer was left for %s", spent)
+		}
+	})
+}
+
+// dialFunc is a dialer that does something and then fails.
+type dialFunc func(ctx context.Context)
+
+// DialContext is [Dialer]'s.
+func (f dialFunc) DialContext(ctx context.Context, _, _ string) (stdnet.Conn, error) {
+	f(ctx)
+	return nil, errors.New("no connection")
+}
+
 func TestRequestBodyIsBounded(t *testing.T) {
 	w := newWorld(t)
 	reply, _, err := plugin(t, w.gate(nil), anywhere(t)).Do(t.Context(), wire.HTTPRequest{Method: "POST", URL: "http://a.example/"}, make([]byte, wire.MaxBodyBytes+1))

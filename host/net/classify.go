@@ -45,11 +45,11 @@ var carriers = prefixes(
 )
 
 // Classify says what kind of address ip is. An IPv4-mapped address is the IPv4 address it maps. What is not known
-// to be public is not.
+// to be public is not; that takes in addresses with a zone, which no range contains.
 func Classify(ip netip.Addr) egress.Class {
 	ip = ip.Unmap()
 	switch {
-	case !ip.IsValid() || ip.Zone() != "":
+	case !ip.IsValid():
 		return egress.NonRoutable
 	case within(ip, metadata):
 		return egress.Metadata

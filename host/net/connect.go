@@ -36,7 +36,6 @@ func (g *Gate) connect(ctx context.Context, t egress.Target, to []netip.Addr, op
 // that happens between judging a name and using it can lead elsewhere.
 func checked(opened []netip.Prefix) *stdnet.Dialer {
 	return &stdnet.Dialer{
-		Resolver: &stdnet.Resolver{PreferGo: true, Dial: noNameServer}, // it is given addresses and must not resolve
 		Control: func(_, address string, _ syscall.RawConn) error {
 			at, err := netip.ParseAddrPort(address)
 			if err != nil {
@@ -49,10 +48,6 @@ func checked(opened []netip.Prefix) *stdnet.Dialer {
 			return nil
 		},
 	}
-}
-
-func noNameServer(context.Context, string, string) (stdnet.Conn, error) {
-	return nil, errors.New("net: the dialer takes addresses, not names")
 }
 
 // transport speaks HTTP to one origin over connections that dial gives. It has no proxy, whatever the environment

@@ -180,6 +180,7 @@ func TestNothingRepeatsWhatMayBeSecret(t *testing.T) {
 	w.name("d.example", "93.184.216.36")
 	w.name("e.example", "93.184.216.37")
 	w.name("f.example", "93.184.216.38")
+	w.name("g.example", "93.184.216.39")
 	w.serve(public+":80", func(out http.ResponseWriter, in *http.Request) {
 		out.Header().Set("Location", "http://b.example/"+secret+"?t="+secret)
 		out.WriteHeader(http.StatusFound)
@@ -190,6 +191,15 @@ func TestNothingRepeatsWhatMayBeSecret(t *testing.T) {
 		out.Header().Set("Location", "http://user:"+secret+"@a.example/")
 		out.WriteHeader(http.StatusFound)
 	})
+	w.serve("93.184.216.39:80", func(out http.ResponseWriter, in *http.Request) {
+		conn, _, err := out.(http.Hijacker).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		io.WriteString(conn, in.URL.Path+" is no HTTP\r\n\r\n") // which net/http repeats in its error
+		conn.Close()
+	})
 	p := plugin(t, w.gate(b), anywhere(t))
 	tail := "/" + secret + "?token=" + secret
 	for _, url := range []string{
@@ -199,6 +209,7 @@ func TestNothingRepeatsWhatMayBeSecret(t *testing.T) {
 		"http://d.example" + tail, // broken off
 		"https://e.example" + tail,
 		"http://f.example" + tail,                // redirect with a password
+		"http://g.example" + tail,                // no HTTP
 		"http://none.example" + tail,             // no such name
 		"http://u:" + secret + "@a.example/",     // userinfo
 		"http://a.example/ " + secret,            // a space
