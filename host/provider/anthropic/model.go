@@ -88,8 +88,8 @@ func (m *Model) Generate(ctx context.Context, req provider.Request, events func(
 	call := exchange.New(m.http, exchange.Options{
 		Adapter: provider.Anthropic, Caps: m.caps, Idle: m.cfg.IdleTimeout, Secret: key, Now: m.now,
 	})
+	defer call.Close()
 	stream := m.client.Messages.NewStreaming(ctx, m.params(req), option.WithAPIKey(key), option.WithHTTPClient(call))
-	defer stream.Close()
 	reader := reader{out: provider.NewAssembler(req, m.caps, events), call: call}
 	resp, err := reader.drain(stream)
 	if err != nil {

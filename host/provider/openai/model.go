@@ -77,6 +77,7 @@ func (m *Model) Generate(ctx context.Context, req provider.Request, events func(
 	call := exchange.New(m.http, exchange.Options{
 		Adapter: provider.OpenAI, Caps: m.caps, Idle: m.cfg.IdleTimeout, Secret: key, Now: m.now,
 	})
+	defer call.Close()
 	config := sdk.DefaultConfig(key)
 	config.BaseURL = m.cfg.BaseURL
 	config.HTTPClient = call
@@ -87,7 +88,6 @@ func (m *Model) Generate(ctx context.Context, req provider.Request, events func(
 	if err != nil {
 		return provider.Response{}, explain(ctx, call, err)
 	}
-	defer stream.Close()
 	reader := reader{out: provider.NewAssembler(req, m.caps, events), call: call, slot: -1}
 	resp, err := reader.drain(stream)
 	if err != nil {

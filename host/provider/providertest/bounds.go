@@ -66,6 +66,18 @@ func bounds(t *testing.T, v Vendor) {
 		}, func(cfg *provider.Config) { cfg.Caps.FrameBytes = 64 << 10 })
 		want(t, err, provider.KindTooLarge)
 	})
+	t.Run("every answer is closed, errors too", func(t *testing.T) {
+		for _, status := range []int{200, 307, 400, 503} {
+			b := &closing{Reader: strings.NewReader(strings.Join(v.Frames(text), ""))}
+			client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: status, Header: http.Header{}, Body: b, Request: r}, nil
+			})}
+			_, err := v.model(t, v.Config("http://localhost:1"), client).Generate(t.Context(), Request(), nil)
+			if (err == nil) != (status == 200) || !b.closed {
+				t.Errorf("%d: %v, closed %v", status, err, b.closed)
+			}
+		}
+	})
 	t.Run("silence ends the call, bytes prolong it", func(t *testing.T) { idle(t, v) })
 }
 
@@ -98,6 +110,17 @@ func idle(t *testing.T, v Vendor) {
 			t.Errorf("ended after %s, want 2m40s", took)
 		}
 	})
+}
+
+// closing is a body that remembers being closed.
+type closing struct {
+	io.Reader
+	closed bool
+}
+
+func (c *closing) Close() error {
+	c.closed = true
+	return nil
 }
 
 type roundTrip func(*http.Request) (*http.Response, error)

@@ -60,6 +60,7 @@ type Call struct {
 	read     int
 	line     int
 	tail     []byte
+	body     io.Closer
 	finished func()
 }
 
@@ -94,8 +95,21 @@ func (c *Call) Do(req *http.Request) (*http.Response, error) {
 		c.fault = c.redirected(resp)
 		return nil, errRedirect
 	}
-	resp.Body = &body{call: c, rc: resp.Body, timer: timer}
+	b := &body{call: c, rc: resp.Body, timer: timer}
+	c.body = b
+	resp.Body = b
 	return resp, nil
+}
+
+// Close ends the exchange: connection, idle timer and context. The adapter calls
+// it in every case, because a library may forget the body of an error answer.
+// It may be called before there was an exchange, and twice.
+func (c *Call) Close() {
+	if c.body != nil {
+		// The answer has been read or given up; an error in closing it changes nothing.
+		_ = c.body.Close()
+	}
+	c.finished()
 }
 
 func (c *Call) redirected(resp *http.Response) *provider.Error {
