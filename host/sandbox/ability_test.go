@@ -326,3 +326,39 @@ func TestNothingStartsAfterTheDeadline(t *testing.T) {
 		t.Errorf("%d exchanges began", calls)
 	}
 }
+
+// Each host call looks at the clock on the way in and on the way out.
+func TestAHostCallAfterTheEndStopsTheGuest(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	kv := newMemKV()
+	s := sandbox.NewSession(small(), sandbox.CallOptions{Abilities: everything, KV: kv, HTTP: doer(func(context.Context, wire.HTTPRequest, []byte) (wire.HTTPReply, []byte, error) {
+		cancel()
+		return wire.HTTPReply{Status: 200}, nil, nil
+	})}, time.Now, nil)
+	if reply, err := s.Serve(ctx, wire.ImportHTTP, frame(`{"method":"GET","url":"http://x"}`, "")); err == nil {
+		t.Errorf("the call ended meanwhile, and the guest got %q", reply)
+	}
+	if reply, err := s.Serve(ctx, wire.ImportKVSet, frame(`{"key":"k"}`, "v")); err == nil || len(kv.values) != 0 {
+		t.Errorf("the call was over, and the guest got %q and kept %v", reply, kv.values)
+	}
+	if _, err := s.Serve(t.Context(), "portcullis_telepathy", nil); err == nil {
+		t.Error("a host call that does not exist was answered")
+	}
+}
+
+func TestRandomnessIsBudgeted(t *testing.T) {
+	limits := small()
+	limits.HostCalls = 1 << 20
+	s := sandbox.NewSession(limits, sandbox.CallOptions{}, time.Now, zeros{})
+	for i := 0; ; i++ {
+		if _, err := s.Serve(t.Context(), wire.ImportRandom, []byte(`{"n":1024}`)); err != nil {
+			if i != 1024 {
+				t.Errorf("stopped after %d KiB, the budget is 1024", i)
+			}
+			return
+		}
+		if i > 2048 {
+			t.Fatal("two mebibytes of randomness, and no end")
+		}
+	}
+}
