@@ -106,6 +106,7 @@ func (h *Host) connect(ctx context.Context, p core.Provider, asked core.Model) (
 	cfg := provider.Config{
 		Kind: provider.Adapter(p.Kind), Model: asked.Name, BaseURL: p.BaseURL,
 		ContextWindow: asked.ContextWindow, MaxOutputTokens: asked.MaxOutputTokens, AllowPlainHTTP: p.Private,
+		PromptCache: p.Kind == core.KindAnthropic, // a turn sends the same beginning again with every step
 	}
 	if !p.Key.Zero() {
 		cfg.APIKey = func(ctx context.Context) (string, error) { return p.Key.Read(ctx, h.cfg.Home, os.LookupEnv) }

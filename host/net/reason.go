@@ -35,6 +35,10 @@ func (e *RefusedError) Error() string {
 	return "net: refused: " + s
 }
 
+// Refused tells a model adapter, which must not import this package, that the request was never sent and that sending
+// it again would be refused again.
+func (e *RefusedError) Refused() bool { return true }
+
 func refused(t egress.Target, v egress.Verdict) *RefusedError {
 	return &RefusedError{t.Origin(), v.Reason, v.Sentence}
 }
