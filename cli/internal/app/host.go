@@ -18,7 +18,7 @@ import (
 // HostOptions is what a command wants of the host it opens.
 type HostOptions struct {
 	Command  string            // who holds the home's lock, for other processes' messages
-	CacheDir string            // compiled plugins; empty: the home's own
+	CacheDir string            // compiled plugins; see [Home.Cache]
 	Prompter approval.Prompter // nil: nobody can be asked here
 	Wait     time.Duration     // with no Prompter: how long to wait for another process to decide
 	Progress func(line string)

@@ -70,9 +70,9 @@ func (s *shell) callTool(c *cli.Context) error {
 	defer lines.Close()
 	req := host.Request{Core: c.String("core"), Workspace: s.workspace(), Reason: c.Command.HelpName}
 	return s.opened(c, a, &asker{lines: lines, text: s.out.Err()}, func(ctx context.Context, h *app.Running) error {
-		_, r, err := h.Call(ctx, req, args[0], raw, turn.Observer{})
-		if err != nil {
-			return err
+		ran, r, err := h.Call(ctx, req, args[0], raw, turn.Observer{})
+		if _, err = finished(ran, err); err != nil {
+			return why(ctx, h.Host, req.Core, err)
 		}
 		answer := callAnswer{
 			ID: r.ID, Tool: r.Tool, Plugin: r.Plugin, Status: r.Status, Started: r.Started, Reason: r.Reason, Sentence: r.Sentence,

@@ -5,7 +5,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/b3abf3ee/portcullis/cli/internal/app"
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
 	"github.com/b3abf3ee/portcullis/cli/internal/doctor"
 )
@@ -22,7 +21,7 @@ func (s *shell) doctor() *cli.Command {
 			if err != nil {
 				return err
 			}
-			found := doctor.Examine(c.Context, home, doctor.Machine{Env: s.proc.Env, Cache: home.Join(app.CacheName)})
+			found := doctor.Examine(c.Context, home, doctor.Machine{Env: s.proc.Env, Cache: home.Cache(s.proc.Env)})
 			answer := struct {
 				Home     string           `json:"home"`
 				Worst    doctor.Level     `json:"worst"`

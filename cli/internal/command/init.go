@@ -112,7 +112,7 @@ func (s *shell) initHome(c *cli.Context, home app.Home, source bundle.Source) (e
 	if err := home.Make(); err != nil {
 		return err
 	}
-	made, err := s.makePlugins(c.Context, source, work, home.Join(app.CacheName), names)
+	made, err := s.makePlugins(c.Context, source, work, home.Cache(s.proc.Env), names)
 	if err != nil {
 		if errors.Is(before, fs.ErrNotExist) { // what this run began, it takes back
 			err = errors.Join(err, os.RemoveAll(home.Path))

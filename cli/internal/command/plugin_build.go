@@ -107,7 +107,7 @@ func (s *shell) buildAll(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	cache, err := compiledCache()
+	cache, err := app.UserCache(s.proc.Env)
 	if err != nil {
 		return err
 	}
@@ -151,13 +151,4 @@ func (s *shell) bundled(named string) (bundle.Source, error) {
 		named = s.path(named)
 	}
 	return bundle.Find(named, s.proc.Dir, filepath.Dir(s.proc.Program))
-}
-
-// compiledCache is where code of plugins that belong to no home is kept.
-func compiledCache() (string, error) {
-	cache, err := app.UserCache()
-	if err != nil {
-		return "", err
-	}
-	return filepath.Join(cache, "compiled"), app.MakeCache(filepath.Join(cache, "compiled"))
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/b3abf3ee/portcullis/cli/internal/app"
 	"github.com/b3abf3ee/portcullis/cli/internal/bundle"
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
 	"github.com/b3abf3ee/portcullis/host"
@@ -14,7 +15,7 @@ import (
 
 // describer asks a binary what it is, in an empty sandbox.
 func (s *shell) describer() (func(ctx context.Context, wasm []byte) ([]byte, error), error) {
-	cache, err := compiledCache()
+	cache, err := app.UserCache(s.proc.Env)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,9 @@ import (
 	"github.com/b3abf3ee/portcullis/host/core"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/plugin"
+	"github.com/b3abf3ee/portcullis/host/sandbox"
+	"github.com/b3abf3ee/portcullis/host/turn"
+	"github.com/b3abf3ee/portcullis/policy/approval"
 	"github.com/b3abf3ee/portcullis/sdk/guestbuild"
 	"github.com/b3abf3ee/portcullis/sdk/manifest"
 )
@@ -21,7 +24,7 @@ func problemOf(ctx context.Context, err error) *console.Problem {
 	if errors.As(err, &p) {
 		return p
 	}
-	for _, known := range []func(error) *console.Problem{pluginProblem, buildProblem, coreProblem, scaffoldProblem, idProblem} {
+	for _, known := range []func(error) *console.Problem{turnProblem, pluginProblem, buildProblem, coreProblem, scaffoldProblem, idProblem} {
 		if p := known(err); p != nil {
 			p.Cause = err
 			return p
@@ -100,7 +103,17 @@ func buildProblem(err error) *console.Problem {
 	var compile *guestbuild.CompileError
 	var invalid *manifest.InvalidError
 	var nowhere *bundle.NowhereError
+	var silent *sandbox.DescribeError
+	var unfit *sandbox.LoadError
 	switch {
+	case errors.As(err, &silent):
+		p := &console.Problem{Code: "describe_failed", Message: "the plugin cannot say what it is: it ended with " + string(silent.Outcome.Status), Exit: console.ExitNo, Remedy: "mend what its init does (`go test` in its folder runs the same code) and build it again"}
+		if silent.Outcome.Text != "" {
+			p.Message += "; it said:\n" + silent.Outcome.Text
+		}
+		return p
+	case errors.As(err, &unfit):
+		return &console.Problem{Code: "plugin_" + string(unfit.Code), Message: unfit.Sentence, Exit: console.ExitNo, Remedy: "`portcullis plugin inspect` shows what a plugin imports and asks for"}
 	case errors.As(err, &toolchain):
 		return &console.Problem{Code: "no_go_toolchain", Message: "there is no Go toolchain on PATH to build plugins with", Exit: console.ExitUsage, Remedy: "install Go 1.26 or newer (https://go.dev/dl) and put its go command on PATH"}
 	case errors.As(err, &compile):
@@ -129,6 +142,43 @@ func coreProblem(err error) *console.Problem {
 	}
 	for _, f := range faults[1:] {
 		p.Message += "\n" + f.Error()
+	}
+	return p
+}
+
+// turnProblem is a turn that was refused before it began, or rules that can never decide anything.
+func turnProblem(err error) *console.Problem {
+	if p := coreProblem(err); p != nil {
+		return p
+	}
+	var rules approval.Faults
+	if errors.As(err, &rules) && len(rules) > 0 {
+		at := rules[0].At
+		p := &console.Problem{
+			Code: "bad_rules", Message: rules[0].Sentence, File: at.File, Line: at.Line, Column: at.Column, Exit: console.ExitUsage,
+			Remedy: "mend the file; `portcullis doctor` checks everything",
+		}
+		for _, f := range rules[1:] {
+			p.Message += "\n" + f.At.String() + ": " + f.Sentence
+		}
+		return p
+	}
+	var refused *turn.RejectedError
+	if !errors.As(err, &refused) {
+		return nil
+	}
+	p := &console.Problem{Code: refused.Reason, Message: refused.Sentence, Exit: console.ExitUsage}
+	switch refused.Reason {
+	case turn.RejectSession:
+		p.Exit, p.Remedy = console.ExitNo, "`portcullis sessions list` shows yours"
+	case turn.RejectBusy:
+		p.Exit, p.Remedy = console.ExitNo, "wait for its turn to end, or begin a new session"
+	case turn.RejectConflict, turn.RejectCancelled:
+		p.Exit = console.ExitNo
+	case turn.RejectClosed:
+		p.Exit = console.ExitHost
+	case turn.RejectCore:
+		p.Remedy = "`portcullis doctor` checks cores, plugins and configuration"
 	}
 	return p
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/b3abf3ee/portcullis/cli/internal/app"
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
 	"github.com/b3abf3ee/portcullis/cli/internal/quickstart"
 	"github.com/b3abf3ee/portcullis/host/approval"
@@ -66,7 +67,7 @@ func (s *shell) quickstartIn(c *cli.Context) (err error) {
 		return err
 	}
 	defer closing(&err, func() error { return os.RemoveAll(work) })
-	cache, err := compiledCache()
+	cache, err := app.UserCache(s.proc.Env)
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ func (s *shell) run() *cli.Command {
 				}
 				r, err := finished(h.Run(ctx, req, observer))
 				if err != nil {
-					return err
+					return why(ctx, h.Host, req.Core, err)
 				}
 				if err := s.out.Answer(answerOf(r), func(*console.Text) { sayOutcome(show, r) }); err != nil {
 					return err

@@ -1,12 +1,17 @@
 package command
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -85,4 +90,61 @@ func member(doc any, path []string) (any, error) {
 		}
 	}
 	return doc, nil
+}
+
+// keep puts one member of the last standard output into a variable: keep TURN turn_id
+func keep(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: keep VARIABLE PATH")
+	}
+	var doc any
+	if err := json.Unmarshal([]byte(ts.ReadFile("stdout")), &doc); err != nil {
+		ts.Fatalf("standard output is not JSON: %v", err)
+	}
+	got, err := member(doc, strings.Split(args[1], "."))
+	ts.Check(err)
+	ts.Setenv(args[0], fmt.Sprint(got))
+}
+
+// snapshot writes names, modes, sizes, times and digests of everything below a folder into a file:
+// snapshot FOLDER FILE
+func snapshot(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: snapshot FOLDER FILE")
+	}
+	var b strings.Builder
+	root := ts.MkAbs(args[0])
+	ts.Check(filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		var sum [sha256.Size]byte
+		if d.Type().IsRegular() {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			sum = sha256.Sum256(data)
+		}
+		name, err := filepath.Rel(root, path)
+		fmt.Fprintf(&b, "%s %v %d %s %x\n", name, info.Mode(), info.Size(), info.ModTime().Format(time.RFC3339Nano), sum)
+		return err
+	}))
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(b.String()), 0o600))
+}
+
+// replace changes every occurrence of a text in a file, which must have one: replace FILE OLD NEW
+func replace(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: replace FILE OLD NEW")
+	}
+	data := ts.ReadFile(args[0])
+	if !strings.Contains(data, args[1]) {
+		ts.Fatalf("%s does not hold %q", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.ReplaceAll(data, args[1], args[2])), 0o600))
 }

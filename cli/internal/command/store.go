@@ -34,7 +34,6 @@ type checkAnswer struct {
 	Store    string           `json:"store_id"`
 	Schema   int64            `json:"schema"`
 	Known    int64            `json:"known_schema"`
-	Journal  string           `json:"journal"`
 	SQLite   string           `json:"sqlite"`
 	Rows     map[string]int64 `json:"rows"`
 	Faults   []string         `json:"faults"`
@@ -51,7 +50,7 @@ func (s *shell) storeCheck(c *cli.Context) error {
 	}
 	a := checkAnswer{
 		Database: r.Database, Sound: r.Sound(), Bytes: r.Bytes, Store: r.Store, Schema: r.Schema, Known: r.Known,
-		Journal: r.Journal, SQLite: r.SQLite, Rows: r.Rows, Faults: append([]string{}, r.Faults...),
+		SQLite: r.SQLite, Rows: r.Rows, Faults: append([]string{}, r.Faults...),
 	}
 	err = s.out.Answer(a, func(t *console.Text) {
 		t.Say("%s  %d bytes, schema %d, SQLite %s", a.Database, a.Bytes, a.Schema, a.SQLite)

@@ -75,7 +75,7 @@ func (s *shell) opened(c *cli.Context, a approving, prompter approval.Prompter, 
 	progress := console.NewProgress(s.proc.Err, time.Now)
 	defer progress.Close()
 	o := app.HostOptions{
-		Command: c.Command.Name, Wait: a.wait, LogLevel: s.flags.logLevel, LogTo: console.Escaping(s.proc.Err),
+		Command: c.Command.Name, CacheDir: home.Cache(s.proc.Env), Wait: a.wait, LogLevel: s.flags.logLevel, LogTo: console.Escaping(s.proc.Err),
 		Progress: func(line string) { s.progress(progress, line) },
 	}
 	if a.ask {
@@ -94,6 +94,19 @@ func (s *shell) progress(p *console.Progress, line string) {
 	if s.proc.Interactive() && !s.out.JSON() {
 		p.Step("%s", line)
 	}
+}
+
+// why gives a refused core its place: the turn tells that it cannot be used, and looking at it once more tells the file
+// and the line.
+func why(ctx context.Context, h *host.Host, coreID string, err error) error {
+	var refused *turn.RejectedError
+	if !errors.As(err, &refused) || refused.Reason != turn.RejectCore {
+		return err
+	}
+	if _, cause := h.CheckCore(ctx, coreID); cause != nil {
+		return cause
+	}
+	return err
 }
 
 // finished tells a turn's own ending from a failure of ours: a turn that was cancelled has a result and an error.
