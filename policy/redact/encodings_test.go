@@ -288,6 +288,23 @@ func TestPlantedSecretAppearsInNoView(t *testing.T) {
 	}
 }
 
+// TestWhatStandsBeforeARunMovesNothing glues letters and digits before base64 and hex, so that the groups of the run
+// begin at every place that they can.
+func TestWhatStandsBeforeARunMovesNothing(t *testing.T) {
+	value := values()["plain"]
+	set := known(t, value)
+	for _, encoding := range []string{"base64", "base64 alignment 1", "base64 alignment 2", "hex"} {
+		planted := encodings()[encoding](value)
+		for n := range 9 {
+			for _, before := range []string{strings.Repeat("f", n), strings.Repeat("/", n)} {
+				if got := set.Text(redact.ForModel, "at "+before+planted); leak(got, planted, "") != "" {
+					t.Errorf("%s behind %q: %q", encoding, before, got)
+				}
+			}
+		}
+	}
+}
+
 // TestWithoutTheSetTheSecretIsThere shows that the test above can fail: nothing else than the Set removes the value.
 func TestWithoutTheSetTheSecretIsThere(t *testing.T) {
 	for encoding, encode := range encodings() {

@@ -26,7 +26,7 @@ func (r *renderer) value(i int32) bool {
 		return r.str(t, r.limit.String) && r.room() >= 0
 	case t.kind == '0':
 		r.out = append(r.out, r.doc.literal(t)...)
-	case r.open >= min(r.limit.Depth, MaxDepth) && t.count > 0:
+	case r.open >= r.limit.Depth && t.count > 0:
 		n := r.values(i+1, t.next)
 		r.cut.Items += n
 		r.out = appendCutItems(append(r.out, '"'), n, "nested too deep and")

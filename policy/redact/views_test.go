@@ -286,6 +286,37 @@ func TestBoundsCutBetweenRunesAndSayHowMuch(t *testing.T) {
 	}
 }
 
+func TestAMaskIsShownWholeOrNotAtAll(t *testing.T) {
+	set := known(t, "swordfish-42")
+	for n := range 300 {
+		text := strings.Repeat("x", n) + "swordfish-42" + strings.Repeat("y", 300)
+		for kind, raw := range map[string]redact.Raw{"text": redact.Text(text), "json": jsonOf(t, []string{text})} {
+			v, err := redact.Build(set, limits(redact.Limit{Bytes: 300, String: 150, Items: 9, Depth: 9}), raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, a := range everyone {
+				got := v.View(a).String()
+				rest := strings.ReplaceAll(got, set.Text(a, "swordfish-42"), "")
+				if len(got) > 300 || strings.ContainsAny(rest, "<:") {
+					t.Fatalf("%s, %d bytes before it, %s: %d bytes: %q", kind, n, a, len(got), got)
+				}
+			}
+		}
+	}
+}
+
+func TestBytesThatAreNotUTF8NeverLeave(t *testing.T) {
+	for _, raw := range []redact.Raw{redact.JSON([]byte("{\"a\xff\":\"b\xc3\",\"c\":\"\\ud800\"}")), redact.Text("a\xff b\xc3")} {
+		v := build(t, redact.Set{}, raw)
+		for _, a := range everyone {
+			if s := v.View(a).String(); !utf8.ValidString(s) || v.View(a).IsJSON() && !json.Valid([]byte(s)) {
+				t.Errorf("%s: %q", a, s)
+			}
+		}
+	}
+}
+
 func TestViewsAreBoundedIndependently(t *testing.T) {
 	b := redact.DefaultBounds()
 	v, err := redact.Build(redact.Set{}, b, redact.Text(strings.Repeat("word ", 40<<10)))
@@ -354,6 +385,8 @@ func TestFailureShowsNothing(t *testing.T) {
 	const secret = "swordfish-42"
 	bad := redact.DefaultBounds()
 	bad.Event.Depth = 0
+	deep := redact.DefaultBounds()
+	deep.Debug.Depth = redact.MaxDepth + 1
 	// Every escape, twice, around runs that are hex and base64 in each alignment.
 	bomb := strings.Repeat("%2525&amp;amp;\\\\\\\\=3D3D+'\\'' "+strings.Repeat("34", 40)+strings.Repeat("5a6b", 40), 512)
 	for name, c := range map[string]struct {
@@ -362,6 +395,7 @@ func TestFailureShowsNothing(t *testing.T) {
 		want   string
 	}{
 		"bounds":    {bad, redact.Text(secret), "the event view needs"},
+		"too deep":  {deep, redact.Text(secret), "the debug view needs"},
 		"no bounds": {redact.Bounds{}, redact.Text(secret), "the model view needs"},
 		"not json":  {redact.DefaultBounds(), redact.JSON([]byte(`{"a":"` + secret + `"`)), "not JSON"},
 		"nothing":   {redact.DefaultBounds(), redact.JSON(nil), "not JSON"},
