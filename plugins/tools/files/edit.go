@@ -29,8 +29,8 @@ type EditOut struct {
 	Replaced      int    `json:"replaced"`
 	Bytes         int    `json:"bytes" desc:"Size of the file now."`
 	SHA256        string `json:"sha256"`
-	Diff          string `json:"diff" desc:"Unified diff of the change."`
 	DiffTruncated bool   `json:"diff_truncated,omitempty"`
+	Diff          string `json:"diff" desc:"Unified diff of the change."`
 }
 
 // Edit replaces text in a file. It writes only when old_text occurs exactly

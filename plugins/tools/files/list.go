@@ -21,8 +21,8 @@ type ListIn struct {
 // ListOut is the entries, a directory before what is in it.
 type ListOut struct {
 	Path      string  `json:"path"`
-	Entries   []Entry `json:"entries"`
 	Truncated bool    `json:"truncated,omitempty" desc:"True when there is more than max_entries."`
+	Entries   []Entry `json:"entries"`
 }
 
 // Entry is one file or directory.

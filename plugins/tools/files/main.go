@@ -34,7 +34,7 @@ func readers() []sdk.ToolSpec {
 	return []sdk.ToolSpec{
 		sdk.Tool("files.read",
 			"Read a text file of the workspace, or some lines of it, with line numbers. Use plain for text to copy from. Gives "+
-				"at most 64 KiB; next_line says where to go on. Line ends are given as plain line breaks. A binary file is "+
+				"at most 48 KiB; next_line says where to go on. Line ends are given as plain line breaks. A binary file is "+
 				"named as such and not shown.",
 			Read, sdk.ReadOnly(), sdk.Needs(read)),
 		sdk.Tool("files.list",

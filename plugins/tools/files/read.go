@@ -11,7 +11,9 @@ import (
 )
 
 const (
-	maxShown  = 64 << 10  // bytes of text in one result
+	// maxShown bounds the text in one result, in bytes. With its quoting it fits
+	// the 64 KiB that a host shows a model by default.
+	maxShown  = 48 << 10
 	maxScan   = 16 << 20  // bytes of one file that are looked at
 	chunkSize = 256 << 10 // bytes of one read
 	sniffSize = 8 << 10   // bytes that decide whether a file is binary
@@ -25,11 +27,11 @@ type ReadIn struct {
 	Plain     bool   `json:"plain,omitempty" desc:"Show the text without line numbers."`
 }
 
-// ReadOut is a piece of a file.
+// ReadOut is a piece of a file. The text comes last, as in every result here: a
+// host that cuts a long result cuts the end of it.
 type ReadOut struct {
 	Path        string `json:"path"`
 	Bytes       int64  `json:"bytes" desc:"Size of the whole file."`
-	Text        string `json:"text" desc:"The lines; numbered as number, tab, line, unless plain was asked for."`
 	StartLine   int    `json:"start_line"`
 	EndLine     int    `json:"end_line" desc:"Last line shown; less than start_line when there is none."`
 	TotalLines  int    `json:"total_lines"`
@@ -39,6 +41,7 @@ type ReadOut struct {
 	Binary      bool   `json:"binary,omitempty" desc:"The file is not text and is not shown."`
 	InvalidUTF8 bool   `json:"invalid_utf8,omitempty" desc:"Bytes that are not UTF-8 are shown as U+FFFD; files.edit refuses the file."`
 	Partial     bool   `json:"partial,omitempty" desc:"Only the first 16 MiB were looked at: total_lines is of those."`
+	Text        string `json:"text" desc:"The lines; numbered as number, tab, line, unless plain was asked for."`
 }
 
 // Read shows lines of a text file. The file is read in chunks, so memory does

@@ -32,16 +32,16 @@ type SearchIn struct {
 
 // SearchOut is the matching lines and how far the search came.
 type SearchOut struct {
-	Text      string `json:"text" desc:"path:line: text for a match, path-line- text for a line of context, -- between places that do not touch. Long lines are cut."`
 	Matches   int    `json:"matches" desc:"Matching lines shown."`
 	Files     int    `json:"files" desc:"Files with a match."`
 	Searched  int    `json:"searched" desc:"Text files that were looked at."`
 	Skipped   int    `json:"skipped,omitempty" desc:"Files not looked at: binary, over 4 MiB, or not readable."`
 	Truncated bool   `json:"truncated,omitempty" desc:"True when the search stopped before the end: narrow it with path and glob."`
+	Text      string `json:"text" desc:"path:line: text for a match, path-line- text for a line of context, -- between places that do not touch. Long lines are cut."`
 }
 
 // Search looks through files in the order of their names. It stops at the
-// first of: max_results lines, about 64 KiB of text, 16 MiB looked at.
+// first of: max_results lines, about 48 KiB of text, 16 MiB looked at.
 func Search(ctx context.Context, in SearchIn, h sdk.Host) (SearchOut, error) {
 	start, err := clean(in.Path)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 // DeleteIn names a note and, to be sure, what was read of it.
 type DeleteIn struct {
 	ID      string `json:"id" minLength:"1" maxLength:"48"`
-	Version int64  `json:"version,omitempty" desc:"Refuse when the note does not have this version any more." minimum:"1"`
+	Version string `json:"version,omitempty" desc:"Refuse when the note does not have this version any more." maxLength:"40"`
 }
 
 // DeleteOut is what is gone.
@@ -33,7 +33,8 @@ func Delete(_ context.Context, in DeleteIn, h sdk.Host) (DeleteOut, error) {
 		return DeleteOut{}, absent(in.ID, err)
 	}
 	if len(value) > 0 {
-		if in.Version != 0 && in.Version != version {
+		// A damaged note has no version, and can only be deleted without one.
+		if n, err := decode(value); in.Version != "" && (err != nil || in.Version != n.revision(version)) {
 			return DeleteOut{}, changed(in.ID)
 		}
 		_, err := h.KV().CompareAndSet(key, nil, version)

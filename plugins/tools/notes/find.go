@@ -25,9 +25,9 @@ type FindIn struct {
 
 // FindOut is the notes found, changed last first.
 type FindOut struct {
-	Notes      []Found `json:"notes"`
 	Total      int     `json:"total" desc:"Notes that match, shown or not."`
 	Unreadable int     `json:"unreadable,omitempty" desc:"Notes that are damaged and were left out."`
+	Notes      []Found `json:"notes"`
 }
 
 // Found is one note in short.
@@ -40,7 +40,7 @@ type Found struct {
 }
 
 // Find reads every note, since the store knows keys only. The bounds of the
-// store keep that to some tens of megabytes at the very worst.
+// store keep that to a few megabytes.
 func Find(ctx context.Context, in FindIn, h sdk.Host) (FindOut, error) {
 	words := strings.Fields(strings.ToLower(in.Query))
 	tag := normalTag(in.Tag)

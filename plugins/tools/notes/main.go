@@ -22,7 +22,7 @@ func init() {
 			sdk.Tool("notes.save",
 				"Save a note that later conversations can find: a fact, a decision, something to do. Without id it makes a new "+
 					"note and gives its id. With id it changes that note, and needs the version that notes.read gave; what is "+
-					"left out stays. At most 1000 notes of 32 KiB. Never save secrets.",
+					"left out stays. At most 500 notes of 24 KiB. Never save secrets.",
 				Save, kv, sdk.Risk(sdk.RiskLow), sdk.Approval(sdk.ApprovalAuto), sdk.Recovery(sdk.RecoveryIdempotent)),
 			sdk.Tool("notes.find",
 				"Find notes that have all words of query in title, text or tags, and the tag if one is given; without either, "+

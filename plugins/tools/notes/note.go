@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -11,11 +12,13 @@ import (
 	"github.com/b3abf3ee/portcullis/sdk"
 )
 
-// Bounds of the store and of one note. Lengths are bytes.
+// Bounds of the store and of one note. Lengths are bytes. The host's store has
+// room for 64 KiB a key and 4 MiB in all; a body of this size fits a key also when
+// every character of it needs a backslash.
 const (
-	maxNotes = 1000
+	maxNotes = 500
 	maxTitle = 200
-	maxBody  = 32 << 10
+	maxBody  = 24 << 10
 	maxTags  = 16
 	maxTag   = 40
 	maxID    = 48
@@ -85,6 +88,13 @@ func (n note) check() error {
 	return nil
 }
 
+// revision names one state of one note, as the version that tools show. The
+// store counts from 1 again for a key that was removed, so the count alone could
+// name a later note of the same id: the time when the note was made is in it.
+func (n note) revision(version int64) string {
+	return strconv.FormatInt(version, 10) + "-" + strconv.FormatInt(n.CreatedMS, 36)
+}
+
 // same reports whether two notes say the same.
 func (n note) same(m note) bool {
 	return n.Title == m.Title && n.Body == m.Body && slices.Equal(n.Tags, m.Tags)
@@ -120,7 +130,7 @@ func newID(title string) string {
 			gap = b.Len() > 0
 			continue
 		}
-		if b.Len() >= maxID-len("x-1001") {
+		if b.Len() >= maxID-len("x-1000") {
 			break
 		}
 		if gap {

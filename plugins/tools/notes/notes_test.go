@@ -82,6 +82,20 @@ func TestNoChangeIsLost(t *testing.T) {
 	if got := plugintest.Call[ReadOut](t, p, "notes.read", ReadIn{ID: "plan"}); got.Body != "ab" {
 		t.Errorf("the note says %q", got.Body)
 	}
+	// A note that was deleted and another that got its id are two notes.
+	before := plugintest.Call[ReadOut](t, p, "notes.read", ReadIn{ID: "plan"})
+	plugintest.Call[DeleteOut](t, p, "notes.delete", DeleteIn{ID: "plan", Version: before.Version})
+	p.At(time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC))
+	plugintest.Call[SaveOut](t, p, "notes.save", SaveIn{Title: new("plan"), Body: new("other")})
+	after := plugintest.Call[ReadOut](t, p, "notes.read", ReadIn{ID: "plan"})
+	again := plugintest.Call[SaveOut](t, p, "notes.save", SaveIn{ID: "plan", Version: after.Version, Body: new("other")})
+	for _, old := range []string{before.Version, read.Version, after.Version} {
+		refuses(t, p, "notes.save", SaveIn{ID: "plan", Version: old, Body: new("ac")}, sdk.Conflict, "read it again")
+		refuses(t, p, "notes.delete", DeleteIn{ID: "plan", Version: old}, sdk.Conflict, "read it again")
+	}
+	if again.Version == before.Version {
+		t.Errorf("two notes share the version %s", again.Version)
+	}
 	// Somebody who writes between our reading and our writing.
 	p.Fail(wire.ImportKVSet, "note/plan", sdk.Conflict, "another version")
 	now := plugintest.Call[ReadOut](t, p, "notes.read", ReadIn{ID: "plan"}).Version
@@ -131,19 +145,22 @@ func TestSaveRefuses(t *testing.T) {
 		{SaveIn{Title: new("a\nb")}, sdk.Invalid, "one line"},
 		{SaveIn{Title: new(strings.Repeat("日", 100))}, sdk.Invalid, "200 bytes"},
 		{SaveIn{Title: new("a"), Body: new(strings.Repeat("日", 20000))}, sdk.TooLarge, "60000 bytes"},
-		{SaveIn{Title: new("a"), Version: 3}, sdk.Invalid, "has no version"},
+		{SaveIn{Title: new("a"), Version: "3-x"}, sdk.Invalid, "has no version"},
 		{SaveIn{Title: new("a"), Tags: &[]string{"two words"}}, sdk.Invalid, "one word"},
 		{SaveIn{Title: new("a"), Tags: &[]string{""}}, sdk.Invalid, "one word"},
 		{SaveIn{Title: new("a"), Tags: &[]string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q"}}, sdk.Invalid, "17 tags"},
-		{SaveIn{ID: "none", Version: 1}, sdk.NotFound, "none"},
-		{SaveIn{ID: "../x", Version: 1}, sdk.Invalid, "no id"},
-		{SaveIn{ID: "bad", Version: 1}, sdk.Failed, "damaged"},
+		{SaveIn{ID: "none", Version: "1-0"}, sdk.NotFound, "none"},
+		{SaveIn{ID: "../x", Version: "1-0"}, sdk.Invalid, "no id"},
+		{SaveIn{ID: "bad", Version: "1-0"}, sdk.Failed, "damaged"},
 	} {
 		refuses(t, p, "notes.save", c.in, c.code, c.says)
 	}
 	if got := plugintest.Call[FindOut](t, p, "notes.find", FindIn{Limit: 9}); got.Total != 0 || got.Unreadable != 1 || len(p.Logs()) != 1 {
 		t.Errorf("the refused calls left %+v, logs %v", got, p.Logs())
 	}
+	// What JSON has to quote makes a value larger than its text.
+	plugintest.Call[SaveOut](t, p, "notes.save", SaveIn{Title: new("quotes"), Body: new(strings.Repeat("\"", maxBody-5) + "<\n&>")})
+	refuses(t, p, "notes.save", SaveIn{Title: new("control"), Body: new(strings.Repeat("\x01", maxBody))}, sdk.TooLarge, "at most 65536")
 	p.Fail(wire.ImportKVSet, "", sdk.TooLarge, "the store is full")
 	refuses(t, p, "notes.save", SaveIn{Title: new("a")}, sdk.TooLarge, "the store is full")
 }
@@ -155,7 +172,7 @@ func TestNotesAreCounted(t *testing.T) {
 	}
 	p := plugintest.New(t).Keys(keys)
 	last := plugintest.Call[SaveOut](t, p, "notes.save", SaveIn{Title: new("last")})
-	refuses(t, p, "notes.save", SaveIn{Title: new("one more")}, sdk.TooLarge, "1000 notes")
+	refuses(t, p, "notes.save", SaveIn{Title: new("one more")}, sdk.TooLarge, "500 notes")
 	plugintest.Call[SaveOut](t, p, "notes.save", SaveIn{ID: last.ID, Version: last.Version, Body: new("changing is possible")})
 	if out := plugintest.Call[FindOut](t, p, "notes.find", FindIn{Limit: 100}); out.Total != maxNotes || len(out.Notes) != 100 {
 		t.Errorf("found %d, shown %d", out.Total, len(out.Notes))
@@ -249,8 +266,8 @@ func TestStoreIsAMap(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := plugintest.New(t)
 		want := map[string]string{} // body by id
-		versions := map[string]int64{}
-		for i := range rapid.IntRange(1, 30).Draw(rt, "steps") {
+		versions := map[string]string{}
+		for i := range rapid.IntRange(1, 12).Draw(rt, "steps") {
 			body := fmt.Sprint("body ", i)
 			ids := make([]string, 0, len(want))
 			for id := range want {

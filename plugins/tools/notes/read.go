@@ -15,12 +15,12 @@ type ReadIn struct {
 // ReadOut is a whole note.
 type ReadOut struct {
 	ID      string   `json:"id"`
-	Version int64    `json:"version" desc:"Changing the note needs it."`
+	Version string   `json:"version" desc:"Changing the note needs it."`
 	Title   string   `json:"title"`
-	Body    string   `json:"body"`
 	Tags    []string `json:"tags"`
 	Created string   `json:"created"`
 	Updated string   `json:"updated"`
+	Body    string   `json:"body"`
 }
 
 // Read gives a note.
@@ -30,7 +30,7 @@ func Read(_ context.Context, in ReadIn, h sdk.Host) (ReadOut, error) {
 		return ReadOut{}, absent(in.ID, err)
 	}
 	return ReadOut{
-		ID: in.ID, Version: version, Title: n.Title, Body: n.Body, Tags: n.Tags,
+		ID: in.ID, Version: n.revision(version), Title: n.Title, Body: n.Body, Tags: n.Tags,
 		Created: moment(n.CreatedMS), Updated: moment(n.UpdatedMS),
 	}, nil
 }

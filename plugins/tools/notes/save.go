@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,16 +13,16 @@ import (
 // SaveIn is a new note, or what changes in one.
 type SaveIn struct {
 	ID      string    `json:"id,omitempty" desc:"The note to change; left out, a new one is made." maxLength:"48"`
-	Version int64     `json:"version,omitempty" desc:"With id: the version that notes.read gave." minimum:"1"`
+	Version string    `json:"version,omitempty" desc:"With id: the version that notes.read gave." maxLength:"40"`
 	Title   *string   `json:"title,omitempty" desc:"One line. A new note needs it." minLength:"1" maxLength:"200"`
-	Body    *string   `json:"body,omitempty" maxLength:"32768"`
+	Body    *string   `json:"body,omitempty" maxLength:"24576"`
 	Tags    *[]string `json:"tags,omitempty" desc:"Words to find the note by, such as project-x. Given, they replace all tags of the note." maxLength:"41"`
 }
 
 // SaveOut is the note that was written.
 type SaveOut struct {
 	ID      string `json:"id"`
-	Version int64  `json:"version" desc:"For the next change."`
+	Version string `json:"version" desc:"For the next change."`
 	Created bool   `json:"created" desc:"False when a note was changed."`
 }
 
@@ -31,7 +32,7 @@ func Save(ctx context.Context, in SaveIn, h sdk.Host) (SaveOut, error) {
 	if in.ID != "" {
 		return change(ctx, in, h)
 	}
-	if in.Title == nil || in.Version != 0 {
+	if in.Title == nil || in.Version != "" {
 		return SaveOut{}, sdk.Errorf(sdk.Invalid, "a new note needs a title and has no version; to change a note give its id")
 	}
 	now := h.Now().UnixMilli()
@@ -82,13 +83,13 @@ func create(kv sdk.KV, n note) (SaveOut, error) {
 	for i := 2; i <= maxNotes+1; i++ {
 		version, err := put(kv, id, n, 0)
 		if err == nil {
-			return SaveOut{ID: id, Version: version, Created: true}, nil
+			return SaveOut{ID: id, Version: n.revision(version), Created: true}, nil
 		}
 		if !errors.Is(err, sdk.Conflict) {
 			return SaveOut{}, err
 		}
-		if version, mine := written(kv, id, n); mine {
-			return SaveOut{ID: id, Version: version, Created: true}, nil
+		if out, mine := written(kv, id, n); mine {
+			return out, nil
 		}
 		id = base + "-" + strconv.Itoa(i)
 	}
@@ -97,7 +98,7 @@ func create(kv sdk.KV, n note) (SaveOut, error) {
 
 // change writes over the version that the caller read.
 func change(ctx context.Context, in SaveIn, h sdk.Host) (SaveOut, error) {
-	if in.Version == 0 {
+	if in.Version == "" {
 		return SaveOut{}, sdk.Errorf(sdk.Invalid, "changing a note needs the version that notes.read gave, so that no other change is lost")
 	}
 	n, version, err := fetch(h.KV(), in.ID)
@@ -110,9 +111,9 @@ func change(ctx context.Context, in SaveIn, h sdk.Host) (SaveOut, error) {
 		return SaveOut{}, err
 	}
 	n.Call = sdk.CallID(ctx)
-	if version != in.Version {
+	if before.revision(version) != in.Version {
 		if before.Call != "" && before.Call == n.Call && before.same(n) {
-			return SaveOut{ID: in.ID, Version: version}, nil // this very call, repeated
+			return SaveOut{ID: in.ID, Version: n.revision(version)}, nil // this very call, repeated
 		}
 		return SaveOut{}, changed(in.ID)
 	}
@@ -121,7 +122,7 @@ func change(ctx context.Context, in SaveIn, h sdk.Host) (SaveOut, error) {
 	if errors.Is(err, sdk.Conflict) {
 		return SaveOut{}, changed(in.ID)
 	}
-	return SaveOut{ID: in.ID, Version: written}, err
+	return SaveOut{ID: in.ID, Version: n.revision(written)}, err
 }
 
 func changed(id string) error {
@@ -130,15 +131,20 @@ func changed(id string) error {
 
 // put stores n when the key still has the version expected, 0 for none.
 func put(kv sdk.KV, id string, n note, expected int64) (int64, error) {
-	value, err := json.Marshal(n)
-	if err != nil {
+	var value bytes.Buffer
+	enc := json.NewEncoder(&value)
+	enc.SetEscapeHTML(false) // it would make six bytes of one
+	if err := enc.Encode(n); err != nil {
 		return 0, err
 	}
-	return kv.CompareAndSet(keyPrefix+id, value, expected)
+	return kv.CompareAndSet(keyPrefix+id, value.Bytes(), expected)
 }
 
-// written reports whether the note at id is n, written by the same call.
-func written(kv sdk.KV, id string, n note) (int64, bool) {
+// written finds n at id, when the same call wrote it there before.
+func written(kv sdk.KV, id string, n note) (SaveOut, bool) {
 	have, version, err := fetch(kv, id)
-	return version, err == nil && n.Call != "" && have.Call == n.Call && have.same(n)
+	if err != nil || n.Call == "" || have.Call != n.Call || !have.same(n) {
+		return SaveOut{}, false
+	}
+	return SaveOut{ID: id, Version: have.revision(version), Created: true}, true
 }

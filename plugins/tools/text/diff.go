@@ -21,10 +21,10 @@ type DiffIn struct {
 // DiffOut is a unified diff and its size.
 type DiffOut struct {
 	Equal     bool   `json:"equal"`
-	Diff      string `json:"diff" desc:"Unified diff, empty when the texts are equal."`
 	Added     int    `json:"added" desc:"Lines that only the new text has."`
 	Removed   int    `json:"removed" desc:"Lines that only the old text has."`
 	Truncated bool   `json:"truncated,omitempty" desc:"True when the diff was cut; the counts are of the whole."`
+	Diff      string `json:"diff" desc:"Unified diff, empty when the texts are equal."`
 }
 
 // Diff compares two texts by lines. The search for the shortest diff gives up

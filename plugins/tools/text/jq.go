@@ -28,8 +28,8 @@ type JQIn struct {
 
 // JQOut is what the filter put out, each output a JSON value.
 type JQOut struct {
-	Outputs   []json.RawMessage `json:"outputs"`
 	Truncated bool              `json:"truncated,omitempty" desc:"True when there was more than max_outputs or 256 KiB."`
+	Outputs   []json.RawMessage `json:"outputs"`
 }
 
 // JQ runs a filter over each document and collects the outputs. A filter that

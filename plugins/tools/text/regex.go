@@ -28,8 +28,8 @@ type RegexIn struct {
 
 // RegexOut is the matches in the order of the text.
 type RegexOut struct {
-	Matches   []Match `json:"matches"`
 	Truncated bool    `json:"truncated,omitempty" desc:"True when there are more matches than max_matches, or than fit 256 KiB."`
+	Matches   []Match `json:"matches"`
 }
 
 // Match is one match.

@@ -42,12 +42,12 @@ type FetchOut struct {
 	Status      int    `json:"status"`
 	ContentType string `json:"content_type"`
 	Title       string `json:"title,omitempty"`
-	Text        string `json:"text"`
 	Start       int    `json:"start"`
 	TotalChars  int    `json:"total_chars" desc:"Characters of the whole text."`
 	Truncated   bool   `json:"truncated,omitempty" desc:"True when there is more after this part."`
 	NextStart   int    `json:"next_start,omitempty"`
 	Links       []Link `json:"links,omitempty"`
+	Text        string `json:"text"`
 }
 
 // Link is one link of a page.
