@@ -15,13 +15,13 @@ import (
 // pluginAdapter runs the tools of one plugin, whose code is made ready when the first call needs it.
 type pluginAdapter struct {
 	h      *Host
-	opened plugin.Opened
+	plugin plugin.Installed
 	core   core.Core
 }
 
 // Invoke runs one call in a fresh instance. See [effect.Adapter].
 func (a *pluginAdapter) Invoke(ctx context.Context, call effect.Call) effect.Outcome {
-	loaded, err := a.h.load(ctx, a.opened, call.Grants)
+	loaded, err := a.h.load(ctx, a.plugin, call.Grants)
 	if err != nil {
 		return notLoaded(ctx, err)
 	}
@@ -36,7 +36,7 @@ func meets(s capability.Snapshot, need string) bool {
 // http is what the call may reach, with its decisions on record under the effect's id.
 func (a *pluginAdapter) http(call effect.Call) (sandbox.HTTPDoer, func(), error) {
 	c := net.PluginCall{
-		Plugin: a.opened.ID, Egress: a.opened.Manifest.Egress, Grants: call.Grants,
+		Plugin: a.plugin.ID, Egress: a.plugin.Manifest.Egress, Grants: call.Grants,
 		Core: a.core.ID(), Capabilities: a.core.Capabilities(),
 		Audit: func(ctx context.Context, d net.Decision) error { return a.h.recordEgress(ctx, d, call) },
 	}
@@ -53,7 +53,10 @@ func (a *pluginAdapter) http(call effect.Call) (sandbox.HTTPDoer, func(), error)
 // notLoaded is the outcome of a call whose plugin could not be made ready. Nothing of it ran.
 func notLoaded(ctx context.Context, err error) effect.Outcome {
 	var bad *sandbox.LoadError
+	var broken *plugin.BrokenError
 	switch {
+	case errors.As(err, &broken):
+		return effect.Outcome{Status: effect.Failed, Reason: "plugin_" + string(broken.Reason), Detail: broken.Error()}
 	case errors.As(err, &bad):
 		return effect.Outcome{Status: effect.Failed, Reason: "plugin_" + string(bad.Code), Detail: bad.Sentence}
 	case errors.Is(context.Cause(ctx), context.DeadlineExceeded):

@@ -18,8 +18,8 @@ type loading struct {
 }
 
 // load makes a plugin's code ready, once for each digest and set of grants. Several calls wait for one compilation.
-func (h *Host) load(ctx context.Context, opened plugin.Opened, grants capability.Snapshot) (*sandbox.Plugin, error) {
-	key := opened.Digest + " " + grants.Fingerprint()
+func (h *Host) load(ctx context.Context, in plugin.Installed, grants capability.Snapshot) (*sandbox.Plugin, error) {
+	key := in.Digest + " " + grants.Fingerprint()
 	h.mu.Lock()
 	l, ok := h.loaded[key]
 	if !ok {
@@ -32,10 +32,10 @@ func (h *Host) load(ctx context.Context, opened plugin.Opened, grants capability
 		case <-l.ready:
 			return l.plugin, l.err
 		case <-ctx.Done():
-			return nil, fmt.Errorf("host: wait for plugin %s: %w", opened.ID, context.Cause(ctx))
+			return nil, fmt.Errorf("host: wait for plugin %s: %w", in.ID, context.Cause(ctx))
 		}
 	}
-	l.plugin, l.err = h.compile(ctx, opened, grants)
+	l.plugin, l.err = h.compile(ctx, in, grants)
 	if l.err != nil { // a later call may have better luck: memory, disk, another deadline
 		h.mu.Lock()
 		delete(h.loaded, key)
@@ -45,12 +45,16 @@ func (h *Host) load(ctx context.Context, opened plugin.Opened, grants capability
 	return l.plugin, l.err
 }
 
-func (h *Host) compile(ctx context.Context, opened plugin.Opened, grants capability.Snapshot) (*sandbox.Plugin, error) {
+func (h *Host) compile(ctx context.Context, in plugin.Installed, grants capability.Snapshot) (*sandbox.Plugin, error) {
 	engine, err := h.engine()
 	if err != nil {
 		return nil, fmt.Errorf("host: open the sandbox: %w", err)
 	}
-	h.progress("loading plugin %s@%s", opened.ID, opened.Version)
+	opened, err := h.plugins.Open(ctx, in.ID, in.Version, in.Digest)
+	if err != nil {
+		return nil, err
+	}
+	h.progress("loading plugin %s@%s", in.ID, in.Version)
 	return engine.Load(ctx, sandbox.Source{
 		Manifest: opened.Manifest, Wasm: opened.Wasm,
 		Granted: sandbox.AbilitiesFrom(func(need string) bool { return meets(grants, need) }),

@@ -20,7 +20,7 @@ import (
 // prepared is a core made ready: its plugins verified, its rules compiled, everything pinned to one revision.
 type prepared struct {
 	core     core.Core
-	plugins  []plugin.Opened
+	plugins  []plugin.Installed
 	policies []approval.Policy
 }
 
@@ -41,16 +41,16 @@ func (h *Host) prepare(ctx context.Context, id string) (prepared, error) {
 	}
 	known := entries(builtin)
 	for _, pin := range c.Plugins() {
-		opened, err := h.plugins.Open(ctx, pin.ID, pin.Version, pin.Digest)
+		in, err := h.plugins.Pinned(ctx, pin.ID, pin.Version, pin.Digest)
 		if err != nil {
 			return prepared{}, fmt.Errorf("core %s: %w", id, err)
 		}
-		tools, err := toolsOf(opened.Manifest)
+		tools, err := toolsOf(in.Manifest)
 		if err != nil {
 			return prepared{}, err
 		}
 		known = append(known, entries(tools)...)
-		p.plugins = append(p.plugins, opened)
+		p.plugins = append(p.plugins, in)
 	}
 	own, faults := approval.Compile(c.Approval(), approval.Known{Tools: known})
 	if len(faults) > 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
-// pluginSource offers the tools of a core's plugins to a catalog. It reads manifests that were verified; no code of a
-// plugin runs before one of its tools was let through the gate.
+// pluginSource offers the tools of a core's plugins to a catalog. It reads manifests that were verified; a plugin's code is
+// read, verified and run when one of its tools was let through the gate, and not before.
 type pluginSource struct {
 	h     *Host
 	ready prepared
@@ -22,13 +22,13 @@ type pluginSource struct {
 // Tools lists the tools of every plugin, in the order of the core.
 func (s *pluginSource) Tools(context.Context, binding.Turn) ([]effect.Tool, error) {
 	var all []effect.Tool
-	for _, opened := range s.ready.plugins {
-		tools, err := toolsOf(opened.Manifest)
+	for _, in := range s.ready.plugins {
+		tools, err := toolsOf(in.Manifest)
 		if err != nil {
 			return nil, err
 		}
 		for i := range tools {
-			tools[i].Adapter = &pluginAdapter{h: s.h, opened: opened, core: s.ready.core}
+			tools[i].Adapter = &pluginAdapter{h: s.h, plugin: in, core: s.ready.core}
 		}
 		all = append(all, tools...)
 	}

@@ -3,9 +3,12 @@ package plugin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 
+	"github.com/b3abf3ee/portcullis/sdk/manifest"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
@@ -27,6 +30,33 @@ func (f *Folder) Open(ctx context.Context, id, version, digest string) (Opened, 
 		return Opened{}, &DigestError{id, version, digest, o.Digest}
 	}
 	return o, nil
+}
+
+// Pinned describes one version that a core pinned without reading its binary: the digest is of plugin.json, which pins
+// the binary, so that what is described is what [Folder.Open] will hand out or refuse when the code is needed. That the
+// binary is there and has its size is looked at. The errors are those of Open.
+func (f *Folder) Pinned(ctx context.Context, id, version, digest string) (Installed, error) {
+	var in Installed
+	err := f.below(id, version, func(root *os.Root) (err error) {
+		if in, err = f.readManifest(ctx, root, id, version); err != nil {
+			return err
+		}
+		info, err := root.Lstat(filepath.Join(place(id, version), WasmName))
+		switch {
+		case err != nil || !info.Mode().IsRegular():
+			return &BrokenError{id, version, WasmMissing, fmt.Sprintf("there is no plain file %s in it", WasmName)}
+		case info.Size() != in.Manifest.Wasm.Size:
+			return &BrokenError{id, version, WasmChanged, fmt.Sprintf("%s is not the binary that %s describes", WasmName, manifest.FileName)}
+		}
+		return nil
+	})
+	if err != nil {
+		return Installed{}, err
+	}
+	if in.Digest != digest {
+		return Installed{}, &DigestError{id, version, digest, in.Digest}
+	}
+	return in, nil
 }
 
 // Find verifies and describes one version, or with an empty version the newest that is not broken. Newest is by
@@ -67,23 +97,34 @@ func prerelease(version string) bool {
 
 // load reads one version by names that a person or a file gave.
 func (f *Folder) load(ctx context.Context, id, version string) (Opened, error) {
+	var o Opened
+	err := f.below(id, version, func(root *os.Root) (err error) {
+		o, err = f.read(ctx, root, id, version)
+		return err
+	})
+	return o, err
+}
+
+// below does something with one version in the open plugins folder, and adds to a [*MissingError] what is there
+// instead.
+func (f *Folder) below(id, version string, do func(*os.Root) error) error {
 	if !wire.ValidPluginID(id) || !wire.ValidVersion(version) {
-		return Opened{}, &MissingError{ID: id, Version: version}
+		return &MissingError{ID: id, Version: version}
 	}
 	root, exists, err := f.open()
 	if err != nil {
-		return Opened{}, err
+		return err
 	}
 	if !exists {
-		return Opened{}, &MissingError{ID: id, Version: version}
+		return &MissingError{ID: id, Version: version}
 	}
 	defer root.Close()
-	o, err := f.read(ctx, root, id, version)
+	err = do(root)
 	var missing *MissingError
 	if errors.As(err, &missing) {
 		missing.Have = versions(root, id)
 	}
-	return o, err
+	return err
 }
 
 // versions lists what stands below an id, for the sentence of a [MissingError]; it is a hint and may be empty.

@@ -339,3 +339,32 @@ func TestLeftoversAreShownAndThenSwept(t *testing.T) {
 		t.Error("the young leftover, which may be another process at work, was swept")
 	}
 }
+
+// Pinned reads no binary, and still refuses one that is missing or of another size.
+func TestPinnedLooksAtTheBinaryWithoutReadingIt(t *testing.T) {
+	f := home(t)
+	in := install(t, f, author(t, "calc", "1.0.0", "a"))
+	got, err := f.Pinned(t.Context(), in.ID, in.Version, in.Digest)
+	if err != nil || got.Digest != in.Digest || got.Path != in.Path {
+		t.Fatalf("%+v %v", got, err)
+	}
+	var wrong *DigestError
+	if _, err := f.Pinned(t.Context(), in.ID, in.Version, "sha256:00"); !errors.As(err, &wrong) {
+		t.Errorf("another digest: %v", err)
+	}
+	refused := func(want Reason) {
+		t.Helper()
+		var broken *BrokenError
+		if _, err := f.Pinned(t.Context(), in.ID, in.Version, in.Digest); !errors.As(err, &broken) || broken.Reason != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	if err := os.Truncate(in.WasmPath(), 3); err != nil {
+		t.Fatal(err)
+	}
+	refused(WasmChanged)
+	if err := os.Remove(in.WasmPath()); err != nil {
+		t.Fatal(err)
+	}
+	refused(WasmMissing)
+}

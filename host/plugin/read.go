@@ -65,22 +65,23 @@ func readPlain(root *os.Root, name string, limit int64) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// read verifies one installed version whole. The error is a [*BrokenError], a [*MissingError], or our own trouble.
-func (f *Folder) read(ctx context.Context, root *os.Root, id, version string) (Opened, error) {
-	broken := func(r Reason, format string, args ...any) (Opened, error) {
-		return Opened{}, &BrokenError{id, version, r, fmt.Sprintf(format, args...)}
+// readManifest reads and validates plugin.json of one installed version, without looking at the binary it pins. The
+// error is a [*BrokenError], a [*MissingError], or our own trouble.
+func (f *Folder) readManifest(ctx context.Context, root *os.Root, id, version string) (Installed, error) {
+	broken := func(r Reason, format string, args ...any) (Installed, error) {
+		return Installed{}, &BrokenError{id, version, r, fmt.Sprintf(format, args...)}
 	}
 	if err := ctx.Err(); err != nil {
-		return Opened{}, fmt.Errorf("plugin: read %s %s: %w", id, version, err)
+		return Installed{}, fmt.Errorf("plugin: read %s %s: %w", id, version, err)
 	}
 	dir := place(id, version)
 	for _, name := range []string{id, dir} {
 		info, err := root.Lstat(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return Opened{}, &MissingError{ID: id, Version: version}
+			return Installed{}, &MissingError{ID: id, Version: version}
 		case err != nil:
-			return Opened{}, fmt.Errorf("plugin: look at %s: %w", filepath.Join(f.path, name), err)
+			return Installed{}, fmt.Errorf("plugin: look at %s: %w", filepath.Join(f.path, name), err)
 		case !info.IsDir():
 			return broken(NotAFolder, "a file or link stands where a folder belongs")
 		}
@@ -92,7 +93,7 @@ func (f *Folder) read(ctx context.Context, root *os.Root, id, version string) (O
 	case errors.Is(err, errTooLarge):
 		return broken(ManifestInvalid, "%s has more than %d bytes", manifest.FileName, manifest.MaxBytes)
 	case err != nil:
-		return Opened{}, fmt.Errorf("plugin: read the manifest of %s %s: %w", id, version, err)
+		return Installed{}, fmt.Errorf("plugin: read the manifest of %s %s: %w", id, version, err)
 	}
 	m, err := manifest.Parse(text)
 	if err != nil {
@@ -101,6 +102,19 @@ func (f *Folder) read(ctx context.Context, root *os.Root, id, version string) (O
 	if m.ID != id || m.Version != version {
 		return broken(WrongPlace, "its manifest is of %s %s", m.ID, m.Version)
 	}
+	return Installed{ID: id, Version: version, Digest: digestOf(text), Manifest: m, Path: filepath.Join(f.path, dir)}, nil
+}
+
+// read verifies one installed version whole. The errors are those of readManifest.
+func (f *Folder) read(ctx context.Context, root *os.Root, id, version string) (Opened, error) {
+	broken := func(r Reason, format string, args ...any) (Opened, error) {
+		return Opened{}, &BrokenError{id, version, r, fmt.Sprintf(format, args...)}
+	}
+	in, err := f.readManifest(ctx, root, id, version)
+	if err != nil {
+		return Opened{}, err
+	}
+	m, dir := in.Manifest, place(id, version)
 	wasm, err := readPlain(root, filepath.Join(dir, WasmName), manifest.MaxWasmBytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errNotPlain):
@@ -119,7 +133,6 @@ func (f *Folder) read(ctx context.Context, root *os.Root, id, version string) (O
 		}
 		return broken(StrayFile, "%q does not belong there", stray)
 	}
-	in := Installed{ID: id, Version: version, Digest: digestOf(text), Manifest: m, Path: filepath.Join(f.path, dir)}
 	return Opened{Installed: in, Wasm: wasm}, nil
 }
 
