@@ -290,7 +290,9 @@ func TestAMaskIsShownWholeOrNotAtAll(t *testing.T) {
 	set := known(t, "swordfish-42")
 	for n := range 300 {
 		text := strings.Repeat("x", n) + "swordfish-42" + strings.Repeat("y", 300)
-		for kind, raw := range map[string]redact.Raw{"text": redact.Text(text), "json": jsonOf(t, []string{text})} {
+		for kind, raw := range map[string]redact.Raw{
+			"text": redact.Text(text), "text, at the end": redact.Text(text[:n+12]), "json": jsonOf(t, []string{text}),
+		} {
 			v, err := redact.Build(set, limits(redact.Limit{Bytes: 300, String: 150, Items: 9, Depth: 9}), raw)
 			if err != nil {
 				t.Fatal(err)
