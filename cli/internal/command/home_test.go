@@ -19,6 +19,7 @@ import (
 type shared struct {
 	checkout string
 	home     string            // a home as `portcullis init` makes it: each script gets its own copy
+	faults   string            // a built plugin that goes wrong in every way
 	env      map[string]string // caches that make building and compiling the same things again cheap
 }
 
@@ -35,6 +36,7 @@ func share(t *testing.T) shared {
 	for _, name := range names {
 		conformancetest.Plugin(t, name)
 	}
+	s.faults = conformancetest.Build(t, filepath.Join(s.checkout, "conformance", "guests", "faults"), "faults")
 	for name, value := range s.env {
 		t.Setenv(name, value)
 	}

@@ -116,7 +116,7 @@ func prepare(c *cli.Command) {
 func (s *shell) globalFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "home", Usage: "`DIR` with configuration, plugins and database", DefaultText: "$PORTCULLIS_HOME, else ~/.portcullis"},
-		&cli.StringFlag{Name: "workspace", Usage: "`DIR` that file tools are confined to", DefaultText: "the core's own, else the current folder"},
+		&cli.StringFlag{Name: "workspace", Usage: "`DIR` that file tools are confined to", DefaultText: "the core's own"},
 		&cli.BoolFlag{Name: "json", Usage: "print one JSON document instead of text"},
 		&cli.BoolFlag{Name: "no-color", Usage: "print no colours; so does $NO_COLOR"},
 		&cli.StringFlag{Name: "log-level", Usage: "log to stderr from `LEVEL` on: debug, info, warn, error or off", Value: "warn"},

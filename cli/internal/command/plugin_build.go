@@ -1,6 +1,7 @@
 package command
 
 import (
+	"os"
 	"path/filepath"
 	"time"
 
@@ -72,6 +73,11 @@ func buildOf(m *manifest.Manifest, dir string, unchanged bool, warnings []string
 
 func (s *shell) buildOne(c *cli.Context, typed string) error {
 	dir := s.path(typed)
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		p := usage("%s is not a folder", typed)
+		p.Code, p.Remedy = "plugin_source_not_found", "name the folder of the plugin's main package"
+		return p
+	}
 	out := filepath.Join(dir, buildFolder)
 	if c.IsSet("out") {
 		out = s.path(c.String("out"))

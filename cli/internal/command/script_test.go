@@ -33,6 +33,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("PORTCULLIS_HOME", e.Getenv("WORK")+"/home")
 			e.Setenv("HOME", e.Getenv("WORK")+"/user")
 			e.Setenv("CHECKOUT", s.checkout)
+			e.Setenv("FAULTS", s.faults)
 			for name, value := range s.env {
 				e.Setenv(name, value)
 			}
