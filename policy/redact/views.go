@@ -102,7 +102,7 @@ func Build(set Set, bounds Bounds, raw Raw) (views Views, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			views, err = Failed(), errInternal
-			if fault == errEffort { //nolint:errorlint // the very value that find panics with
+			if fault == errEffort { // the very value that find panics with
 				err = fmt.Errorf("redact: %w", errEffort)
 			}
 		}
