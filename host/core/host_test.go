@@ -79,6 +79,7 @@ func TestHostFaultsHaveAPlaceAndARemedy(t *testing.T) {
 		"url scheme":        {one("{kind: openai, base_url: \"ftp://a.example\"}"), `only http and https`},
 		"env name":          {one("{kind: openai, api_key: \"env:a b\"}"), `after env: comes the name of a variable`},
 		"private path":      {head + "network: {allow_private: [\"http://127.0.0.1:8080/\"]}\n", `:4:27: network.allow_private[0] must be scheme, host and port only`},
+		"private below":     {head + "network: {allow_private: [\"http://127.0.0.1:8080/v1\"]}\n", `must be scheme, host and port only`},
 		"private no scheme": {head + "network: {allow_private: [\"127.0.0.1:8080\"]}\n", `network.allow_private[0] is no origin`},
 		"private everyone":  {head + "network: {allow_private: [\"*\"]}\n", `network.allow_private[0] is no origin`},
 		"effects":           {head + "limits: {concurrent_effects: 65}\n", `must be between 1 and 64`},

@@ -50,11 +50,8 @@ func readPlain(root *os.Root, name string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if info.Size() > limit {
-		return nil, errTooLarge
-	}
 	var buf bytes.Buffer
-	buf.Grow(int(info.Size()) + bytes.MinRead)
+	buf.Grow(int(min(info.Size(), limit)) + bytes.MinRead)
 	n, err := buf.ReadFrom(io.LimitReader(f, limit+1))
 	if err == nil && n > limit {
 		err = errTooLarge
