@@ -7,7 +7,9 @@ import (
 	"io/fs"
 )
 
-//go:embed .build/guests
+// Each plugin by name: .build/guests also holds what tests built.
+//
+//go:embed .build/guests/calc .build/guests/files .build/guests/notes .build/guests/text .build/guests/web
 var guestFiles embed.FS
 
 // Guests are the built plugins that this binary carries, one folder each with plugin.json and its wasm file; nil in

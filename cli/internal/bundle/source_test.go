@@ -98,3 +98,26 @@ func TestAnEmbeddedPluginIsWrittenOutAsItWas(t *testing.T) {
 		t.Error("a plugin that is not there was made")
 	}
 }
+
+// TestABundleHasEveryPlugin holds the list in bundled.go, which only a release compiles, to the plugins that there are.
+func TestABundleHasEveryPlugin(t *testing.T) {
+	root, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := Source{Checkout: root}.Names()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, "bundled.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "//go:embed"
+	for _, n := range names {
+		want += " .build/guests/" + n
+	}
+	if !strings.Contains(string(text), want+"\n") {
+		t.Errorf("bundled.go must say\n%s", want)
+	}
+}

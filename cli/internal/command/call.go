@@ -69,11 +69,13 @@ func (s *shell) callTool(c *cli.Context) error {
 	lines := console.NewLines(s.proc.In)
 	defer lines.Close()
 	req := host.Request{Core: c.String("core"), Workspace: s.workspace(), Reason: c.Command.HelpName}
-	return s.opened(c, a, &asker{lines: lines, text: s.out.Err()}, func(ctx context.Context, h *app.Running) error {
+	show := &screen{words: s.out.Out(), notes: s.out.Err()}
+	return s.opened(c, a, &asker{lines: lines, text: s.out.Err(), begin: show.line}, show, func(ctx context.Context, h *app.Running) error {
 		ran, r, err := h.Call(ctx, req, args[0], raw, turn.Observer{})
 		if _, err = finished(ran, err); err != nil {
 			return why(ctx, h.Host, req.Core, err)
 		}
+		show.room()
 		answer := callAnswer{
 			ID: r.ID, Tool: r.Tool, Plugin: r.Plugin, Status: r.Status, Started: r.Started, Reason: r.Reason, Sentence: r.Sentence,
 			Remedy: r.Remedy, Approval: r.Approval, Duration: milliseconds(r.Duration), Result: view(r.Views).JSON(),

@@ -42,7 +42,7 @@ func (s *shell) chat() *cli.Command {
 			defer lines.Close()
 			show := &screen{words: s.out.Out(), notes: s.out.Err()}
 			prompter := &asker{lines: lines, text: s.out.Err(), begin: show.line}
-			return s.opened(c, a, prompter, func(ctx context.Context, h *app.Running) error {
+			return s.opened(c, a, prompter, show, func(ctx context.Context, h *app.Running) error {
 				talk := &conversation{shell: s, host: h.Host, req: req, lines: lines, show: show}
 				return talk.loop(ctx)
 			})

@@ -112,19 +112,17 @@ func (s *shell) quickstartTurn(ctx context.Context, home *quickstart.Home, cache
 	}
 	t, n := s.out.Out(), 0
 	t.Say("%s %s", console.Bold("user:"), quickstart.Input)
-	show := &screen{words: t, notes: t}
+	show := &screen{words: t, notes: t, idle: progress.Idle}
 	watched := show.observer()
 	o.Observe = turn.Observer{
 		Text: watched.Text,
 		Effect: func(r effect.Result) {
-			progress.Clear()
 			show.line()
 			n++
 			sayTraced(t, n, r)
 		},
 	}
 	o.Asked = func(q approval.Question) {
-		progress.Clear()
 		show.line()
 		t.Say("%s", console.Warn("a person must allow this; the quickstart answers \"allow once\" itself:"))
 		sayQuestion(t, q)

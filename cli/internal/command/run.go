@@ -34,7 +34,7 @@ func (s *shell) run() *cli.Command {
 			defer lines.Close()
 			show := &screen{words: s.out.Out(), notes: s.out.Err()}
 			prompter := &asker{lines: lines, text: s.out.Err(), begin: show.line}
-			return s.opened(c, a, prompter, func(ctx context.Context, h *app.Running) error {
+			return s.opened(c, a, prompter, show, func(ctx context.Context, h *app.Running) error {
 				observer := turn.Observer{}
 				if !s.out.JSON() {
 					observer = show.observer()

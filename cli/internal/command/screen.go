@@ -14,6 +14,7 @@ import (
 type screen struct {
 	words *console.Text // the model's words
 	notes *console.Text // everything else
+	idle  func()        // takes a progress line away; may be nil
 	open  bool          // the line of words has not ended
 	spoke bool          // any word came
 }
@@ -23,6 +24,7 @@ func (s *screen) observer() turn.Observer {
 	return turn.Observer{
 		Text: func(delta string) {
 			if delta != "" {
+				s.room()
 				s.words.Stream(delta)
 				s.open, s.spoke = delta[len(delta)-1] != '\n', true
 			}
@@ -50,8 +52,16 @@ func (s *screen) observer() turn.Observer {
 	}
 }
 
+// room takes away what is not part of the conversation.
+func (s *screen) room() {
+	if s.idle != nil {
+		s.idle()
+	}
+}
+
 // line ends a line of words, so that something else can begin one.
 func (s *screen) line() {
+	s.room()
 	if s.open {
 		s.words.Stream("\n")
 		s.open = false

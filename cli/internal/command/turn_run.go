@@ -66,17 +66,21 @@ func (s *shell) workspace() string {
 	return filepath.Clean(s.path(s.flags.workspace))
 }
 
-// opened runs do with the home's host open. prompter is used when a asks.
-func (s *shell) opened(c *cli.Context, a approving, prompter approval.Prompter, do func(ctx context.Context, h *app.Running) error) (err error) {
+// opened runs do with the home's host open. prompter is used when a asks; show, which may be nil, makes room for what
+// the host is doing meanwhile.
+func (s *shell) opened(c *cli.Context, a approving, prompter approval.Prompter, show *screen, do func(ctx context.Context, h *app.Running) error) (err error) {
 	home, err := s.home()
 	if err != nil {
 		return err
 	}
 	progress := console.NewProgress(s.proc.Err, time.Now)
 	defer progress.Close()
+	if show != nil {
+		show.idle = progress.Idle
+	}
 	o := app.HostOptions{
 		Command: c.Command.Name, CacheDir: home.Cache(s.proc.Env), Wait: a.wait, LogLevel: s.flags.logLevel, LogTo: console.Escaping(s.proc.Err),
-		Progress: func(line string) { s.progress(progress, line) },
+		Progress: func(line string) { progress.Later("%s", line) },
 	}
 	if a.ask {
 		o.Prompter = prompter
@@ -87,13 +91,6 @@ func (s *shell) opened(c *cli.Context, a approving, prompter approval.Prompter, 
 	}
 	defer closing(&err, h.Close)
 	return do(c.Context, h)
-}
-
-// progress shows long work only where a person waits for it: a script's stderr stays free of it.
-func (s *shell) progress(p *console.Progress, line string) {
-	if s.proc.Interactive() && !s.out.JSON() {
-		p.Step("%s", line)
-	}
 }
 
 // why gives a refused core its place: the turn tells that it cannot be used, and looking at it once more tells the file

@@ -64,12 +64,34 @@ func TestProgressCountsOnATerminalAndIsPlainElsewhere(t *testing.T) {
 	var pipe bytes.Buffer
 	p := NewProgress(&pipe, time.Now)
 	p.Step("building %s", "calc")
-	p.Clear()
+	p.Later("loading %s", "calc")
+	p.Idle()
 	p.Step("done")
 	p.Close()
 	if pipe.String() != "building calc\ndone\n" {
 		t.Errorf("pipe: %q", pipe.String())
 	}
+}
+
+func TestShortWorkIsNotShownAndNothingIsDrawnOverWhatFollows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		screen := &tty{columns: 30}
+		p := NewProgress(screen, time.Now)
+		p.Later("loading %s", "calc")
+		p.Idle()
+		time.Sleep(3 * time.Second) // the bubble's clock
+		if screen.Len() != 0 {
+			t.Errorf("short work was shown: %q", screen.String())
+		}
+		p.Later("loading %s", "web")
+		time.Sleep(1500 * time.Millisecond)
+		p.Idle()
+		time.Sleep(3 * time.Second)
+		p.Close()
+		if want := "\r\x1b[Kloading web 1s\r\x1b[K"; screen.String() != want {
+			t.Errorf("long work: %q, want %q", screen.String(), want)
+		}
+	})
 }
 
 func TestALiveLineNeverWraps(t *testing.T) {

@@ -19,6 +19,7 @@ type Progress struct {
 	text  *Text
 	step  string
 	since time.Time
+	drawn bool // the live line is on the screen
 }
 
 // redraw is how often the live line counts.
@@ -41,7 +42,9 @@ func NewProgress(w io.Writer, now func() time.Time) *Progress {
 				return
 			case <-tick.C:
 				p.mu.Lock()
-				p.draw()
+				if p.drawn || p.now().Sub(p.since) >= redraw/2 {
+					p.draw()
+				}
 				p.mu.Unlock()
 			}
 		}
@@ -61,26 +64,36 @@ func (p *Progress) Step(format string, args ...any) {
 	p.text.write(p.step + "\n")
 }
 
-// Clear takes the live line away, so that something else can be written; the next second brings it back.
-func (p *Progress) Clear() {
+// Later says what is being done, for work that is mostly over at once: a terminal shows it once it takes a
+// second, anything else not at all.
+func (p *Progress) Later(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.clear()
+	if p.live {
+		p.clear()
+		p.step, p.since = fmt.Sprintf(format, p.text.safe(args)...), p.now()
+	}
 }
 
-// Close takes the live line away and ends. It may be called once.
-func (p *Progress) Close() {
-	close(p.stop)
-	<-p.done
+// Idle ends the step, so that something else can be written.
+func (p *Progress) Idle() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clear()
 	p.step = ""
 }
 
+// Close takes the live line away and ends. It may be called once.
+func (p *Progress) Close() {
+	close(p.stop)
+	<-p.done
+	p.Idle()
+}
+
 func (p *Progress) clear() {
-	if p.live && p.step != "" {
+	if p.drawn {
 		p.text.write("\r\x1b[K")
+		p.drawn = false
 	}
 }
 
@@ -98,4 +111,5 @@ func (p *Progress) draw() {
 		}
 	}
 	p.text.write("\r\x1b[K" + line)
+	p.drawn = true
 }
