@@ -11,7 +11,7 @@ const (
 	bulkShift    = 4    // 16 bytes of memory a unit
 	tableShift   = 0    // one entry of a table a unit
 	maxLeaf      = 32   // a function up to this cost may be paid by its callers
-	maxSpan      = 96   // what one charge covers at most, unless one instruction costs more
+	usualSpan    = 96   // what one charge covers at most, unless one instruction costs more
 	maxPrologue  = 16   // what a loop may pay for the code before it
 	exitsNothing = -1
 )

@@ -23,12 +23,13 @@ func (r *reader) memIndex(s *spaces) {
 	}
 }
 
-// sub reads the number behind a prefix and refuses longer forms than needed:
-// engines that read a single byte would take the rest for instructions.
+// sub reads the number behind a prefix. Behind those of vectors and atomics
+// longer forms than needed are refused: engines that read a single byte there
+// would take the rest for instructions.
 func (r *reader) sub(in *instr) {
 	at := r.pos
 	n := r.u32()
-	if r.no == nil && (n > 0xff || r.pos-at != 1+int(n>>7)) {
+	if r.no == nil && (n > 0xff || in.op != opMisc && r.pos-at != 1+int(n>>7)) {
 		r.fail(CodeInstruction, "it has an unknown or oddly encoded instruction behind the prefix %#x", in.op)
 	}
 	in.sub = uint16(n)

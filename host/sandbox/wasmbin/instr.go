@@ -40,6 +40,7 @@ const (
 	opF32Const       = 0x43
 	opF64Const       = 0x44
 	opI64LtS         = 0x53
+	opI64GeS         = 0x59
 	opI32Add         = 0x6a
 	opI32Mul         = 0x6c
 	opI64Add         = 0x7c
@@ -92,6 +93,7 @@ type blockType struct{ params, results uint16 }
 type spaces struct {
 	m        *Module
 	features Features
+	imported int // functions
 	funcs    int
 	globals  int
 	tables   int
@@ -103,6 +105,7 @@ func (m *Module) spaces(f Features) spaces {
 	return spaces{
 		m:        m,
 		features: f,
+		imported: m.imported(KindFunc),
 		funcs:    m.imported(KindFunc) + len(m.Funcs),
 		globals:  m.imported(KindGlobal) + len(m.Globals),
 		tables:   m.imported(KindTable) + len(m.Tables),

@@ -37,10 +37,11 @@ type Limits struct {
 	Imports     int
 	Functions   int // not imported
 	Tables      int
-	// TableEntries is the sum over all tables of what each may hold: its
-	// maximum, or its minimum when it has none and TableGrow is false.
+	// TableEntries is the sum over all tables of what each holds: its minimum,
+	// or its maximum if it has one and TableGrow is set.
 	TableEntries int
-	// TableGrow allows the instruction table.grow.
+	// TableGrow allows the instruction table.grow. Tables without a maximum can
+	// then grow without bound: call [Module.PinTables] before the module runs.
 	TableGrow bool
 	Memories  int
 	// MemoryPages bounds the pages (64 KiB) a memory begins with. Its maximum is

@@ -46,6 +46,8 @@ type Module struct {
 	Bodies    []Body
 	Data      []Data
 	Customs   []Custom
+
+	features Features // it was read with
 }
 
 // FuncType is a signature.
@@ -132,6 +134,16 @@ type Custom struct {
 	Name  string
 	Bytes []byte
 	After byte
+}
+
+// PinTables gives every table that has no maximum its minimum as one, so that
+// table.grow answers -1 instead of reaching past what was verified.
+func (m *Module) PinTables() {
+	for i := range m.Tables {
+		if l := &m.Tables[i].Limits; !l.HasMax {
+			l.Max, l.HasMax = l.Min, true
+		}
+	}
 }
 
 // imported counts imports of one kind.

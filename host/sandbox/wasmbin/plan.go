@@ -14,8 +14,9 @@ type charge struct {
 // what a guest pays is an upper bound of what it executes. Loop headers always
 // charge and check; the entry does unless the body is cheap and leads straight
 // to a loop; between those a charge without a check stands wherever some way
-// since the last one would cost more than maxSpan.
+// since the last one would cost more than the span.
 type plan struct {
+	span    int
 	code    []instr
 	charges []charge // in the order of the code, after the entry's
 	entry   charge   // cost 0: none
@@ -23,11 +24,15 @@ type plan struct {
 	caught  []bool // by instruction: a block whose end a catch clause leads to
 }
 
+// endOfLoop marks, in instr.n, an end that closes a loop.
+const endOfLoop = 1
+
 // frame is one open block.
 type frame struct {
 	opener int // instruction
 	end    int // forward: the dearest way that reached its end; backward: what follows its end
 	other  int // forward: the dearest way to the else arm; backward: what the else arm costs
+	label  int // backward: what a branch to it leads to; a loop's header pays for itself
 	isElse bool
 }
 
@@ -48,8 +53,29 @@ func (p *plan) decode(m *Module, s *spaces, function int) *Refusal {
 func (p *plan) build(code []byte, s *spaces, leaf func(uint32) int) {
 	p.charges = p.charges[:0]
 	p.place(code, s, leaf)
-	p.entry = charge{cost: p.price(code, leaf), check: true}
-	p.shareEntry(leaf)
+	p.entry = charge{cost: p.price(code, leaf)}
+	p.shareEntry()
+	if p.entry.cost > 0 {
+		p.entry.check = p.calls(s, leaf)
+	}
+}
+
+// calls says whether the body calls a function that might call it back, or as
+// many more as it likes. Only such bodies can take part in a recursion or a
+// tree of calls, so only they must check at their entry.
+func (p *plan) calls(s *spaces, leaf func(uint32) int) bool {
+	imported := uint32(s.imported)
+	for i := range p.code {
+		switch in := &p.code[i]; in.op {
+		case opCallIndirect, opReturnIndirect:
+			return true
+		case opCall, opReturnCall:
+			if in.x >= imported && leaf(in.x) == 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // costOf is the price of an instruction with what its callee leaves to it.
@@ -86,7 +112,7 @@ func (p *plan) place(code []byte, s *spaces, leaf func(uint32) int) {
 	for i := range p.code {
 		in := &p.code[i]
 		c := costOf(in, leaf)
-		if d > 0 && d+c > maxSpan {
+		if d > 0 && d+c > p.span {
 			p.charges = append(p.charges, charge{at: i})
 			d = 0
 		}
@@ -110,7 +136,9 @@ func (p *plan) place(code []byte, s *spaces, leaf func(uint32) int) {
 		case opEnd:
 			f := p.open[len(p.open)-1]
 			p.open = p.open[:len(p.open)-1]
-			if f.opener >= 0 && p.code[f.opener].op != opLoop {
+			if f.opener >= 0 && p.code[f.opener].op == opLoop {
+				in.n = endOfLoop
+			} else if f.opener >= 0 {
 				d = max(d, f.end)
 				if p.code[f.opener].op == opIf && !f.isElse {
 					d = max(d, f.other)
@@ -169,17 +197,20 @@ func (p *plan) price(code []byte, leaf func(uint32) int) int {
 	for i := len(p.code) - 1; i >= 0; i-- {
 		in := &p.code[i]
 		c := costOf(in, leaf)
-		header := in.op == opLoop
-		if header {
+		if in.op == opLoop {
 			p.charges[next].cost = ahead
 			next--
 			ahead = 0
 		}
 		far := 0
-		reach := func(f *frame) { far = max(far, f.end) }
+		reach := func(f *frame) { far = max(far, f.label) }
 		switch in.op {
 		case opEnd:
-			p.open = append(p.open, frame{end: ahead, other: ahead})
+			f := frame{end: ahead, other: ahead, label: ahead}
+			if in.n == endOfLoop {
+				f.label = 0
+			}
+			p.open = append(p.open, f)
 		case opElse:
 			f := &p.open[len(p.open)-1]
 			f.other, ahead = ahead, f.end
@@ -199,7 +230,7 @@ func (p *plan) price(code []byte, leaf func(uint32) int) int {
 		default:
 			ahead += c
 		}
-		for next >= 0 && p.charges[next].at == i && p.code[i].op != opLoop {
+		if next >= 0 && p.charges[next].at == i {
 			p.charges[next].cost = ahead
 			next--
 			ahead = 0
@@ -210,14 +241,14 @@ func (p *plan) price(code []byte, leaf func(uint32) int) int {
 
 // shareEntry lets the first loop pay for a short straight way to it, as in every
 // function of a Go program, and marks what needs no check.
-func (p *plan) shareEntry(leaf func(uint32) int) {
+func (p *plan) shareEntry() {
 	if len(p.charges) == 0 {
 		return
 	}
 	for i := range p.code {
 		switch p.code[i].op {
 		case opLoop:
-			if p.charges[0].at == i && p.entry.cost <= maxPrologue {
+			if p.charges[0].at == i && p.entry.cost <= min(maxPrologue, p.span/6) {
 				p.charges[0].cost += p.entry.cost
 				p.entry = charge{}
 			}

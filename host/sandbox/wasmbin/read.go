@@ -1,6 +1,9 @@
 package wasmbin
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // Section ids, Core 2.0 section 5.5.2 and the exception handling proposal.
 const (
@@ -50,7 +53,7 @@ func Read(wasm []byte, l Limits) (*Module, error) {
 	if !bytes.HasPrefix(wasm, header[:]) {
 		return nil, refuse(CodeHeader, 0, "it is not a core WebAssembly module of version 1")
 	}
-	d := decoder{m: &Module{}, l: l}
+	d := decoder{m: &Module{features: l.Features}, l: l}
 	if no := d.sections(wasm); no != nil {
 		return nil, no
 	}
@@ -125,7 +128,7 @@ func (d *decoder) section(id byte, r *reader) {
 		d.imports(r)
 	case secFunction:
 		n := r.count(CodeFunctions, "functions", 1, l.Functions)
-		m.Funcs = make([]uint32, n)
+		m.Funcs = slices.Grow([]uint32(nil), n)[:n]
 		for i := range m.Funcs {
 			m.Funcs[i] = r.index("type", len(m.Types))
 		}

@@ -1,5 +1,7 @@
 package wasmbin
 
+import "slices"
+
 // expr reads an initialiser: constant instructions and the end, Core 2.0
 // section 3.3.8. globals is how many of them come before it.
 func (d *decoder) expr(r *reader, globals int) []byte {
@@ -40,7 +42,7 @@ func (d *decoder) code(r *reader) {
 	if r.no != nil {
 		return
 	}
-	d.m.Bodies = make([]Body, 0, n)
+	d.m.Bodies = slices.Grow([]Body(nil), n)
 	for i := 0; i < n && r.no == nil; i++ {
 		size := r.u32()
 		if r.no == nil && uint64(size) <= uint64(r.left()) && uint64(size) > uint64(d.l.BodyBytes) {

@@ -1,5 +1,7 @@
 package wasmbin
 
+import "slices"
+
 // space is the size of one index space.
 func (d *decoder) space(k Kind) int {
 	m := d.m
@@ -9,7 +11,7 @@ func (d *decoder) space(k Kind) int {
 
 func (d *decoder) types(r *reader) {
 	n := r.count(CodeTypes, "types", 3, d.l.Types)
-	d.m.Types = make([]FuncType, 0, n)
+	d.m.Types = slices.Grow([]FuncType(nil), n)
 	for i := 0; i < n && r.no == nil; i++ {
 		if form := r.byte(); r.no == nil && form != 0x60 {
 			r.fail(CodeForm, "it has a type of the unknown form %#x", form)
@@ -33,7 +35,7 @@ func (d *decoder) values(r *reader, what string) []ValType {
 
 func (d *decoder) imports(r *reader) {
 	n := r.count(CodeImports, "imports", 4, d.l.Imports)
-	d.m.Imports = make([]Import, 0, n)
+	d.m.Imports = slices.Grow([]Import(nil), n)
 	for i := 0; i < n && r.no == nil; i++ {
 		imp := Import{Module: r.name(d.l.NameBytes), Name: r.name(d.l.NameBytes), Kind: Kind(r.flag("an import", byte(KindTag)))}
 		switch imp.Kind {
@@ -65,7 +67,7 @@ func (d *decoder) table(r *reader) Table {
 	if t.Limits.Shared {
 		r.fail(CodeForm, "it has a shared table")
 	}
-	room := uint64(t.Limits.Min)
+	room := uint64(t.Limits.Min) // see Limits.TableGrow for those without a maximum
 	if t.Limits.HasMax && d.l.TableGrow {
 		room = max(room, uint64(t.Limits.Max))
 	}
@@ -104,7 +106,7 @@ func (d *decoder) globalType(r *reader) GlobalType {
 func (d *decoder) globals(r *reader) {
 	n := r.count(CodeGlobals, "globals", 4, d.l.Globals)
 	imported := d.m.imported(KindGlobal)
-	d.m.Globals = make([]Global, 0, n)
+	d.m.Globals = slices.Grow([]Global(nil), n)
 	for i := 0; i < n && r.no == nil; i++ {
 		t := d.globalType(r)
 		d.m.Globals = append(d.m.Globals, Global{t, d.expr(r, imported+i)})
@@ -113,7 +115,7 @@ func (d *decoder) globals(r *reader) {
 
 func (d *decoder) exports(r *reader) {
 	n := r.count(CodeExports, "exports", 3, d.l.Exports)
-	d.m.Exports = make([]Export, 0, n)
+	d.m.Exports = slices.Grow([]Export(nil), n)
 	for i := 0; i < n && r.no == nil; i++ {
 		e := Export{Name: r.name(d.l.NameBytes), Kind: Kind(r.flag("an export", byte(KindTag)))}
 		e.Index = r.index("export", d.space(e.Kind))
@@ -125,7 +127,7 @@ func (d *decoder) exports(r *reader) {
 // table or declared, bit 2 expressions; Core 2.0 section 5.5.12.
 func (d *decoder) segments(r *reader) {
 	n := r.count(CodeElements, "element segments", 2, d.l.Segments)
-	d.m.Segments = make([]Segment, 0, n)
+	d.m.Segments = slices.Grow([]Segment(nil), n)
 	left := d.l.Elements
 	globals := d.space(KindGlobal)
 	for i := 0; i < n && r.no == nil; i++ {
@@ -172,7 +174,7 @@ func (d *decoder) segments(r *reader) {
 
 func (d *decoder) data(r *reader) {
 	n := r.count(CodeData, "data segments", 2, d.l.Data)
-	d.m.Data = make([]Data, 0, n)
+	d.m.Data = slices.Grow([]Data(nil), n)
 	sum := 0
 	globals := d.space(KindGlobal)
 	for i := 0; i < n && r.no == nil; i++ {
