@@ -13,6 +13,7 @@ import (
 	decide "github.com/b3abf3ee/portcullis/policy/approval"
 	"github.com/b3abf3ee/portcullis/policy/principal"
 	"github.com/b3abf3ee/portcullis/store/internal/rule"
+	"github.com/b3abf3ee/portcullis/store/sqlite/internal/column"
 )
 
 // Ask stores a pending question of a running turn; see [approval.Journal].
@@ -20,7 +21,7 @@ func (s *Store) Ask(ctx context.Context, q approval.Question, r event.Record) er
 	err := rule.Question(q, r)
 	if err == nil {
 		err = s.write(ctx, func(t *tx) error {
-			needs, err := encodeNames(q.Needs)
+			needs, err := column.EncodeNames(q.Needs)
 			if err != nil {
 				return err
 			}
@@ -179,6 +180,6 @@ func scanQuestion(r scanner) (approval.Question, error) {
 	if q.Risk, err = decide.ParseRisk(risk); err != nil {
 		return approval.Question{}, err
 	}
-	q.Needs, err = decodeNames(needs)
+	q.Needs, err = column.DecodeNames(needs)
 	return q, err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/policy/principal"
 	"github.com/b3abf3ee/portcullis/store/internal/rule"
+	"github.com/b3abf3ee/portcullis/store/sqlite/internal/column"
 )
 
 // Record appends one audit record in a transaction of its own; see [authority.Audit].
@@ -96,6 +97,6 @@ func scanEvent(rows *sql.Rows) (event.Record, error) {
 		return event.Record{}, err
 	}
 	r.At = time.UnixMilli(at).UTC()
-	r.Fields, err = decodeFields(fields)
+	r.Fields, err = column.DecodeFields(fields)
 	return r, err
 }

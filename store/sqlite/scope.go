@@ -8,6 +8,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/policy/principal"
 	"github.com/b3abf3ee/portcullis/store/internal/rule"
+	"github.com/b3abf3ee/portcullis/store/sqlite/internal/column"
 	"github.com/go-json-experiment/json"
 )
 
@@ -101,7 +102,7 @@ func (s *Store) reaches(ctx context.Context, r reach, l rule.Lookup, session str
 // audit appends r in the transaction of the change that it describes.
 func (s *Store) audit(t *tx, r event.Record) error {
 	r = rule.Normal(r)
-	fields, err := encodeFields(r.Fields)
+	fields, err := column.EncodeFields(r.Fields)
 	if err != nil {
 		return err
 	}

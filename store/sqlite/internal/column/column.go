@@ -1,4 +1,9 @@
-package sqlite
+// Package column owns the text of columns that hold a list: audit fields and names.
+//
+// What it writes it reads again as it was. It refuses, when reading, whatever it would not have written: another
+// shape, duplicate members, more or longer fields than a record may have. A row survives a crash or it does not;
+// nothing here does.
+package column
 
 import (
 	"fmt"
@@ -7,8 +12,8 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// encodeFields writes audit fields as [[name, value], ...], which keeps their order and repeats.
-func encodeFields(fields []event.Field) (string, error) {
+// EncodeFields writes audit fields as [[name, value], ...], which keeps their order and repeats.
+func EncodeFields(fields []event.Field) (string, error) {
 	pairs := make([][2]string, len(fields))
 	for i, f := range fields {
 		pairs[i] = [2]string{f.Name, f.Value}
@@ -17,8 +22,8 @@ func encodeFields(fields []event.Field) (string, error) {
 	return string(text), err
 }
 
-// decodeFields undoes [encodeFields]. Anything else in the column is an error.
-func decodeFields(text string) ([]event.Field, error) {
+// DecodeFields undoes [EncodeFields]. Anything else in the column is an error.
+func DecodeFields(text string) ([]event.Field, error) {
 	if len(text) > maxFieldsBytes {
 		return nil, fmt.Errorf("audit fields have %d bytes, limit %d", len(text), maxFieldsBytes)
 	}
@@ -39,8 +44,8 @@ func decodeFields(text string) ([]event.Field, error) {
 // maxFieldsBytes is above what any record inside event's bounds takes, each byte escaped.
 const maxFieldsBytes = event.MaxFields * (event.MaxFieldBytes + 128) * 6
 
-// encodeNames writes a list of names as a JSON array.
-func encodeNames(names []string) (string, error) {
+// EncodeNames writes a list of names as a JSON array.
+func EncodeNames(names []string) (string, error) {
 	if names == nil {
 		names = []string{}
 	}
@@ -48,8 +53,8 @@ func encodeNames(names []string) (string, error) {
 	return string(text), err
 }
 
-// decodeNames undoes [encodeNames].
-func decodeNames(text string) ([]string, error) {
+// DecodeNames undoes [EncodeNames].
+func DecodeNames(text string) ([]string, error) {
 	var names []string
 	if err := json.Unmarshal([]byte(text), &names); err != nil {
 		return nil, fmt.Errorf("list of names: %w", err)

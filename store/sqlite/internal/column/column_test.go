@@ -1,10 +1,11 @@
-package sqlite
+package column_test
 
 import (
 	"slices"
 	"testing"
 
 	"github.com/b3abf3ee/portcullis/host/event"
+	"github.com/b3abf3ee/portcullis/store/sqlite/internal/column"
 )
 
 // FuzzDecodeFields holds that a column which is accepted holds no more than a record may and is written again as
@@ -14,7 +15,7 @@ func FuzzDecodeFields(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		fields, err := decodeFields(text)
+		fields, err := column.DecodeFields(text)
 		if err != nil {
 			if fields != nil {
 				t.Fatal("an error came with fields")
@@ -24,11 +25,11 @@ func FuzzDecodeFields(f *testing.F) {
 		if len(fields) > event.MaxFields {
 			t.Fatalf("%d fields", len(fields))
 		}
-		written, err := encodeFields(fields)
+		written, err := column.EncodeFields(fields)
 		if err != nil {
 			t.Fatalf("%q cannot be written again: %v", text, err)
 		}
-		again, err := decodeFields(written)
+		again, err := column.DecodeFields(written)
 		if err != nil || !slices.Equal(fields, again) {
 			t.Fatalf("%q became %q, then %q (%v)", text, fields, again, err)
 		}
@@ -41,18 +42,18 @@ func FuzzDecodeNames(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		names, err := decodeNames(text)
+		names, err := column.DecodeNames(text)
 		if err != nil {
 			if names != nil {
 				t.Fatal("an error came with names")
 			}
 			return
 		}
-		written, err := encodeNames(names)
+		written, err := column.EncodeNames(names)
 		if err != nil {
 			t.Fatalf("%q cannot be written again: %v", text, err)
 		}
-		again, err := decodeNames(written)
+		again, err := column.DecodeNames(written)
 		if err != nil || !slices.Equal(names, again) {
 			t.Fatalf("%q became %q, then %q (%v)", text, names, again, err)
 		}
