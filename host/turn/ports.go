@@ -19,7 +19,7 @@ type Select string
 const (
 	Bound  Select = "bound"  // the session bound to the conversation; made when there is none
 	Fresh  Select = "fresh"  // a new session, which becomes the bound one
-	Resume Select = "resume" // a named session that the owner is authorised for
+	Resume Select = "resume" // a named session that the owner is authorised for; its own becomes the bound one
 )
 
 // Selector is a Select with its session, which only Resume names.
@@ -97,7 +97,7 @@ type Terminal struct {
 	Claim   lease.Claim // must still be the session's
 	Outcome Outcome
 	Reason  string // stable code; empty when completed
-	Reply   string // what is delivered, redacted; empty unless completed or needs_user
+	Reply   string // what is delivered, redacted; empty unless completed, needs_user or indeterminate
 	Steps   int
 	Usage   Usage
 	At      time.Time
@@ -130,7 +130,8 @@ type Journal interface {
 	BoundSession(ctx context.Context, owner principal.Facts) (id.Session, bool, error)
 	// Append adds messages to a running turn, in order, under its claim.
 	Append(ctx context.Context, t id.Turn, c lease.Claim, m []Message) (Fenced, error)
-	// Finish writes the one terminal state and ends the claim.
+	// Finish writes the one terminal state and ends the claim. Effects and questions still open under the turn become
+	// indeterminate and expired, with a record each.
 	Finish(ctx context.Context, t Terminal, r event.Record) (Fenced, error)
 	// Extend moves the claim's expiry.
 	Extend(ctx context.Context, s id.Session, c lease.Claim, until time.Time) (Fenced, error)
