@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/b3abf3ee/portcullis/host/authority"
 	"github.com/b3abf3ee/portcullis/host/binding"
 	"github.com/b3abf3ee/portcullis/host/core"
 	"github.com/b3abf3ee/portcullis/host/effect"
@@ -69,9 +68,7 @@ func (h *Host) Explain(ctx context.Context, req Request, tool string, arguments 
 // supposed binds a turn that is never admitted: the same facts, and no row anywhere.
 func (h *Host) supposed(c core.Core, workspace string) (binding.Turn, error) {
 	session := h.ids.Session()
-	facts := authority.OperatorFacts("explain")
-	facts.SessionID, facts.AllowedSessions = string(session), []string{string(session)}
-	scope, err := h.resolver.Suppose(facts)
+	scope, err := h.resolver.Suppose(session)
 	if err != nil {
 		return binding.Turn{}, fmt.Errorf("host: explain: %w", err)
 	}

@@ -65,7 +65,7 @@ func (e *UnownedError) Error() string {
 
 // Session issues the scope under which a turn of session s runs for actor, bound to that session. The actor must be the
 // durable owner, or an operator who acts for a reason; an unknown session and a foreign one are the same
-// [*UnownedError].
+// [*UnownedError]. For an operator the caller has put principal_scope.operator_issued on record with the admission.
 func (r *Resolver) Session(ctx context.Context, actor principal.Facts, s id.Session) (principal.Scope, error) {
 	owner, found, err := r.bindings.Owner(ctx, s)
 	if err != nil {
@@ -82,10 +82,12 @@ func (r *Resolver) Session(ctx context.Context, actor principal.Facts, s id.Sess
 	return scope, nil
 }
 
-// Suppose issues an operator scope for a session that is not in the store, so that an explanation can ask policy what
-// it would ask of a real one. The store knows no such session: the scope's own session reaches no row.
-func (r *Resolver) Suppose(actor principal.Facts) (principal.Scope, error) {
-	return r.issuer.Issue(actor)
+// Suppose issues a scope for a session that is not in the store, so that an explanation can ask policy what it would
+// ask of a real one. It is no operator authority and reaches that one session only, which has no rows.
+func (r *Resolver) Suppose(s id.Session) (principal.Scope, error) {
+	return r.issuer.Issue(principal.Facts{
+		PrincipalID: OperatorID, Authority: principal.System, SessionID: string(s), AllowedSessions: []string{string(s)},
+	})
 }
 
 func mayAct(actor, owner principal.Facts) bool {

@@ -116,3 +116,10 @@ func TestEqualPrincipalInAnotherConversationIsNotTheOwner(t *testing.T) {
 		t.Fatal("another conversation of the same principal got the session")
 	}
 }
+
+func TestASupposedScopeReachesNothingElse(t *testing.T) {
+	scope, err := resolver(&owners{}).Suppose("ses_nowhere")
+	if err != nil || scope.CrossSession() || scope.Allows("ses_a") || !scope.Allows("ses_nowhere") {
+		t.Fatal(scope, err)
+	}
+}

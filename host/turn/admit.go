@@ -11,6 +11,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/lease"
+	"github.com/b3abf3ee/portcullis/policy/principal"
 	"github.com/b3abf3ee/portcullis/policy/redact"
 )
 
@@ -115,7 +116,15 @@ func (x *Execution) admissionRecords(a *admitted) []event.Record {
 	}
 	made := rec
 	made.ID, made.Kind = x.cfg.IDs.Event(), event.SessionCreated
-	return []event.Record{made, rec}
+	records := []event.Record{made, rec}
+	if a.req.Actor.Authority == principal.Operator {
+		// The scope that bind issues is operator authority: its reason is on record before it exists.
+		issued := rec
+		issued.ID, issued.Kind = x.cfg.IDs.Event(), event.OperatorIssued
+		issued.Fields = []event.Field{event.F("reason", a.req.Actor.Reason)}
+		records = append(records, issued)
+	}
+	return records
 }
 
 // bind freezes what the turn is bound to.

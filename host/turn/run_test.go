@@ -151,6 +151,14 @@ func TestATurnCompletesAndItsResultDoesNotChange(t *testing.T) {
 	if res.Reply() != "done" || res.Steps() != 2 || res.Usage().Input != 10 || len(res.Effects()) != 1 {
 		t.Fatalf("%+v", res)
 	}
+	scope, err := w.cfg.Authority.Session(t.Context(), authority.OperatorFacts("look"), res.Session())
+	if err != nil {
+		t.Fatal(err)
+	}
+	issued, err := w.store.Events(t.Context(), scope, turn.EventQuery{Session: res.Session(), Kind: event.OperatorIssued, Limit: 10})
+	if err != nil || len(issued) != 1 || issued[0].Field("reason") != "test" {
+		t.Fatalf("operator authority without its record: %+v %v", issued, err)
+	}
 	res.Effects()[0].Tool = "changed"
 	if res.Effects()[0].Tool != "test.do" {
 		t.Fatal("a result changed after its return")
