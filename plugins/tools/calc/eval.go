@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/cockroachdb/apd/v3"
@@ -29,7 +30,7 @@ type EvalOut struct {
 }
 
 // Eval computes an expression in decimal arithmetic, so 0.1+0.2 is 0.3. Every
-// step keeps 120 digits. The result is rounded once, half to even, to the
+// step keeps 120 digits, those of logarithms and the like 16 more than are shown. The result is rounded once, half to even, to the
 // precision asked for; without one an exact result is given whole and any other
 // with 34 digits. Faults are invalid (syntax, division by zero, no real
 // result) and too_large (length, nesting, range).
@@ -41,7 +42,7 @@ func Eval(ctx context.Context, in EvalIn, _ sdk.Host) (EvalOut, error) {
 	if err != nil {
 		return EvalOut{}, err
 	}
-	e := newEvaluation()
+	e := newEvaluation(cmp.Or(in.Precision, inexactDigits))
 	d, err := e.value(ctx, tree)
 	if err != nil {
 		return EvalOut{}, err

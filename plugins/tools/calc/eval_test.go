@@ -150,7 +150,7 @@ func TestEvalRefuses(t *testing.T) {
 		{strings.Repeat("(", 65) + "1" + strings.Repeat(")", 65), sdk.TooLarge, "64 deep"},
 		{strings.Repeat("-", 65) + "1", sdk.TooLarge, "64 deep"},
 		{"1" + strings.Repeat("^1", 65), sdk.TooLarge, "64 deep"},
-		{"ln(2)" + strings.Repeat("+ln(2)", budget/costSeries), sdk.TooLarge, "roots and logarithms"},
+		{"ln(2)" + strings.Repeat("+ln(2)", budget/(inexactDigits+guardDigits)), sdk.TooLarge, "roots and logarithms"},
 		{"1^1" + strings.Repeat("+1^1", budget), sdk.TooLarge, "roots and logarithms"},
 	} {
 		f := p.Fault(t, "calc.eval", quoted(t, EvalIn{Expression: c.expression}))

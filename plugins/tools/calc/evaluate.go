@@ -16,31 +16,36 @@ const (
 	// maxExponent bounds numbers to about 10^±6144, the range of IEEE 754
 	// decimal128, so that no sum needs more than a few kilobytes.
 	maxExponent = 6144
-	// budget bounds the operations that iterate. A root, logarithm or power
-	// with a fraction costs costSeries, up to 30 ms of a slow machine; a power
-	// with a small whole exponent costs 1, a fraction of a millisecond.
-	budget     = 1000
-	costSeries = 50
+	// budget bounds the operations that iterate. A logarithm, an exponential
+	// and a power with a fraction are series, and cost the digits they are
+	// computed to: a hundred milliseconds each in a guest, and more for many
+	// digits. Roots and powers with a small whole exponent cost 1.
+	budget = 1000
+	// guardDigits is what a series is computed to beyond the digits shown.
+	guardDigits = 16
 	// smallPower is the largest exponent that counts as small.
 	smallPower = 1_000_000
 )
 
-// evaluation is the state of one call: the arithmetic of every step, what was
-// rounded, and what was spent of the budget.
+// evaluation is the state of one call: the arithmetic of every step, the one of
+// series, what was rounded, and what was spent of the budget.
 type evaluation struct {
 	arith   *apd.Context
+	series  *apd.Context
 	rounded bool
 	spent   int
 }
 
-func newEvaluation() *evaluation {
-	return &evaluation{arith: &apd.Context{
+// newEvaluation is for a result of so many digits, if it has no end.
+func newEvaluation(digits int) *evaluation {
+	arith := &apd.Context{
 		Precision:   workDigits,
 		MaxExponent: maxExponent,
 		MinExponent: -maxExponent,
 		Rounding:    apd.RoundHalfEven,
 		Traps:       apd.DefaultTraps,
-	}}
+	}
+	return &evaluation{arith: arith, series: arith.WithPrecision(uint32(digits + guardDigits))}
 }
 
 // value computes n. Cancelling ctx ends it between two operations.
@@ -113,8 +118,8 @@ func (e *evaluation) remainder(d *apd.Decimal, n *node, args []*apd.Decimal) err
 // raise computes powers; a whole exponent is exact while the digits suffice.
 func (e *evaluation) raise(d *apd.Decimal, n *node, args []*apd.Decimal) error {
 	base, exponent := args[0], args[1]
-	var whole, part apd.Decimal
-	exponent.Modf(&whole, &part)
+	var part apd.Decimal
+	exponent.Modf(nil, &part)
 	switch {
 	case exponent.IsZero():
 		d.SetInt64(1) // 0^0 too, as in every programming language
@@ -124,21 +129,20 @@ func (e *evaluation) raise(d *apd.Decimal, n *node, args []*apd.Decimal) error {
 	case base.Negative && !base.IsZero() && !part.IsZero():
 		return sdk.Errorf(sdk.Invalid, "%s: a negative number has no real power with a fraction", clip(n.String()))
 	}
-	cost := costSeries
-	if part.IsZero() && whole.Abs(&whole).Cmp(apd.New(smallPower, 0)) <= 0 {
-		cost = 1
+	if part.IsZero() && apd.New(smallPower, 0).Cmp(new(apd.Decimal).Abs(exponent)) >= 0 {
+		if err := e.spend(1); err != nil {
+			return err
+		}
+		return e.note(e.arith.Pow(d, base, exponent))
 	}
-	if err := e.spend(cost); err != nil {
-		return err
-	}
-	return e.note(e.arith.Pow(d, base, exponent))
+	return e.raiseBySeries(d, base, exponent)
 }
 
 // spend takes the cost of one operation from the budget.
 func (e *evaluation) spend(cost int) error {
 	e.spent += cost
 	if e.spent > budget {
-		return sdk.Errorf(sdk.TooLarge, "too many powers, roots and logarithms in one expression; %d roots are possible", budget/costSeries)
+		return sdk.Errorf(sdk.TooLarge, "too many powers, roots and logarithms in one expression; %d logarithms are possible with these digits", budget/int(e.series.Precision))
 	}
 	return nil
 }
@@ -152,9 +156,9 @@ func (e *evaluation) note(cond apd.Condition, err error) error {
 	case err == nil:
 		return nil
 	case cond.Overflow() || cond.SystemOverflow():
-		return sdk.Errorf(sdk.TooLarge, "a number on the way is beyond 10^%d", maxExponent)
+		return tooLarge()
 	case cond.Underflow() || cond.SystemUnderflow() || cond.Subnormal():
-		return sdk.Errorf(sdk.TooLarge, "a number on the way is nearer to zero than 10^-%d", maxExponent)
+		return tooSmall()
 	}
 	return sdk.Errorf(sdk.Invalid, "the result is not a number: %v", err)
 }
@@ -170,9 +174,17 @@ func inRange(d *apd.Decimal) error {
 	}
 	switch magnitude := int64(d.Exponent) + d.NumDigits() - 1; {
 	case magnitude > maxExponent:
-		return sdk.Errorf(sdk.TooLarge, "a number on the way is beyond 10^%d", maxExponent)
+		return tooLarge()
 	case magnitude < -maxExponent:
-		return sdk.Errorf(sdk.TooLarge, "a number on the way is nearer to zero than 10^-%d", maxExponent)
+		return tooSmall()
 	}
 	return nil
+}
+
+func tooLarge() error {
+	return sdk.Errorf(sdk.TooLarge, "a number on the way is beyond 10^%d", maxExponent)
+}
+
+func tooSmall() error {
+	return sdk.Errorf(sdk.TooLarge, "a number on the way is nearer to zero than 10^-%d", maxExponent)
 }

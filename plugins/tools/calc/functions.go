@@ -55,7 +55,7 @@ func function(name string) (builtin, bool) {
 	case "sqrt":
 		return builtin{1, 1, squareRoot}, true
 	case "exp":
-		return builtin{1, 1, costly((*apd.Context).Exp)}, true
+		return builtin{1, 1, exponent}, true
 	case "ln":
 		return builtin{1, 1, logarithm((*apd.Context).Ln)}, true
 	case "log10":
@@ -93,31 +93,14 @@ func simple(f operation) runner {
 	}
 }
 
-// costly is simple for an operation that iterates.
-func costly(f operation) runner {
-	run := simple(f)
-	return func(e *evaluation, args []*apd.Decimal) (*apd.Decimal, error) {
-		if err := e.spend(costSeries); err != nil {
-			return nil, err
-		}
-		return run(e, args)
-	}
-}
-
 func squareRoot(e *evaluation, args []*apd.Decimal) (*apd.Decimal, error) {
 	if args[0].Negative && !args[0].IsZero() {
 		return nil, sdk.Errorf(sdk.Invalid, "a negative number has no real square root")
 	}
-	return costly((*apd.Context).Sqrt)(e, args)
-}
-
-func logarithm(f operation) runner {
-	return func(e *evaluation, args []*apd.Decimal) (*apd.Decimal, error) {
-		if args[0].Sign() <= 0 {
-			return nil, sdk.Errorf(sdk.Invalid, "only a number above zero has a logarithm")
-		}
-		return costly(f)(e, args)
+	if err := e.spend(1); err != nil {
+		return nil, err
 	}
+	return simple((*apd.Context).Sqrt)(e, args)
 }
 
 // pick is the least (-1) or the greatest (+1) of the arguments.

@@ -25,7 +25,7 @@ func init() {
 			sdk.Tool("text.jq",
 				"Run a jq filter over JSON and get its outputs, for example .items[] | {id, name}. Use it to cut a large "+
 					"document down or to sum and sort exactly. Give the document as value, or as text when you have JSON text or "+
-					"several documents, one a line. Bounded: 512 KiB of JSON, three million steps, 1000 outputs, 256 KiB of "+
+					"several documents, one a line. Bounded: 512 KiB of JSON, a million steps, 1000 outputs, 256 KiB of "+
 					"result. No files, environment or modules.",
 				JQ, sdk.ReadOnly()),
 			sdk.Tool("text.regex",
