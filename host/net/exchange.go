@@ -167,8 +167,8 @@ func (p *PluginHTTP) broken(ctx context.Context, x exchange, err error) (wire.HT
 		return p.deny(ctx, x, nil, refuse(stopped.Reason, stopped.Sentence))
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return faultf(wire.CodeTimeout, "no answer from %s in time", origin)
-	case ctx.Err() != nil:
-		return wire.HTTPReply{}, nil, fmt.Errorf("net: request to %s: %w", origin, ctx.Err())
+	case ctx.Err() != nil || p.life.Err() != nil: // Close ends both, in no order
+		return wire.HTTPReply{}, nil, fmt.Errorf("net: request to %s: %w", origin, context.Canceled)
 	case errors.As(err, &connect):
 		return faultf(wire.CodeUnavailable, "could not connect to %s", origin)
 	case errors.As(err, &cert):
