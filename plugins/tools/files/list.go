@@ -5,7 +5,6 @@ import (
 	"io/fs"
 
 	"github.com/b3abf3ee/portcullis/sdk"
-	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
 const maxEntries = 1000
@@ -61,14 +60,14 @@ func List(ctx context.Context, in ListIn, h sdk.Host) (ListOut, error) {
 func describe(name string, e fs.DirEntry) (Entry, error) {
 	switch {
 	case e.IsDir():
-		return Entry{Path: name, Kind: wire.FileDir}, nil
+		return Entry{Path: name, Kind: "dir"}, nil
 	case !e.Type().IsRegular():
-		return Entry{Path: name, Kind: wire.FileOther}, nil
+		return Entry{Path: name, Kind: "other"}, nil
 	}
 	info, err := e.Info()
 	if err != nil {
 		return Entry{}, err
 	}
 	size := info.Size()
-	return Entry{Path: name, Kind: wire.FileRegular, Size: &size}, nil
+	return Entry{Path: name, Kind: "file", Size: &size}, nil
 }

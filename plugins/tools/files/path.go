@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/b3abf3ee/portcullis/sdk"
-	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
 // clean turns what a model writes for a path, such as ./docs/ or a//b, into the
@@ -18,8 +17,8 @@ func clean(name string) (string, error) {
 		return ".", nil
 	case name[0] == '/':
 		return "", sdk.Errorf(sdk.Invalid, "%s is absolute; paths begin at the workspace, as in docs/readme.md", clip(name))
-	case len(name) > wire.MaxPath:
-		return "", sdk.Errorf(sdk.Invalid, "the path has %d bytes, at most %d are allowed", len(name), wire.MaxPath)
+	case len(name) > sdk.MaxPath:
+		return "", sdk.Errorf(sdk.Invalid, "the path has %d bytes, at most %d are allowed", len(name), sdk.MaxPath)
 	}
 	cleaned := path.Clean(name)
 	if !fs.ValidPath(cleaned) {

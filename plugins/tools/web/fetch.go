@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/b3abf3ee/portcullis/sdk"
-	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
 const (
@@ -99,8 +98,8 @@ func checkURL(address string) (string, error) {
 		return "", sdk.Errorf(sdk.Invalid, "url has no host: %s", clip(address))
 	case u.User != nil:
 		return "", sdk.Errorf(sdk.Invalid, "url has a user name or password in it; leave them out")
-	case len(address) > wire.MaxURL:
-		return "", sdk.Errorf(sdk.Invalid, "url has %d bytes, at most %d are allowed", len(address), wire.MaxURL)
+	case len(address) > sdk.MaxURL:
+		return "", sdk.Errorf(sdk.Invalid, "url has %d bytes, at most %d are allowed", len(address), sdk.MaxURL)
 	}
 	u.Fragment, u.RawFragment = "", ""
 	return u.String(), nil
