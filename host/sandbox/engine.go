@@ -28,7 +28,8 @@ type Config struct {
 	// their deadline. Runaway recursion alone costs close to 200 MiB of stack
 	// for each. 0 means 8.
 	MaxCalls int
-	// Clock is the wall clock guests see; nil means time.Now.
+	// Clock is the wall clock guests see; nil means time.Now. Deadlines and the
+	// time that passes inside a guest are real whatever it shows.
 	Clock func() time.Time
 	// Rand feeds guests' randomness and names of temporary files; nil means
 	// crypto/rand. It must be safe for concurrent use.

@@ -290,11 +290,15 @@ func TestCallsWaitForASlotWithinTheirDeadline(t *testing.T) {
 func TestGuestSeesTheHostsClockAndRandomnessAndNothingElse(t *testing.T) {
 	random := &lockedReader{r: bytes.NewReader(bytes.Repeat([]byte("0123456789abcdef"), 2))}
 	e := open(t, sandbox.Config{Clock: func() time.Time { return frozen }, Rand: random})
-	p := load(t, e, "wasi", "clock", "random", "surroundings")
+	p := load(t, e, "wasi", "clock", "elapsed", "random", "surroundings")
 	out := p.Call(t.Context(), "clock", nil, sandbox.CallOptions{})
 	want(t, out, sandbox.OK, "")
 	if got := le64(out.Output); got != uint64(frozen.UnixNano()) {
 		t.Errorf("clock is %d, want %d", got, frozen.UnixNano())
+	}
+	// A wall clock that stands still must not stop a guest's timers.
+	if out = p.Call(t.Context(), "elapsed", nil, sandbox.CallOptions{}); le64(out.Output) <= 1 {
+		t.Errorf("elapsed time is %d ns", le64(out.Output))
 	}
 	if out = p.Call(t.Context(), "random", nil, sandbox.CallOptions{}); string(out.Output) != "0123456789abcdef" {
 		t.Errorf("random is %q", out.Output)

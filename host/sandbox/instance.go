@@ -32,8 +32,10 @@ func (p *Plugin) instantiate(ctx context.Context, code wazero.CompiledModule, st
 
 // moduleConfig is the WASI a guest sees: the host's clock and randomness, a
 // stderr that keeps its end, a sleep that ends with the call, and nothing else.
+// Elapsed time is real whatever the wall clock shows: a guest's own timers must
+// fire under a clock that stands still.
 func (e *Engine) moduleConfig(ctx context.Context, stderr io.Writer) wazero.ModuleConfig {
-	start := e.cfg.Clock()
+	start := time.Now()
 	return wazero.NewModuleConfig().
 		WithName("").
 		WithStartFunctions().
@@ -43,7 +45,7 @@ func (e *Engine) moduleConfig(ctx context.Context, stderr io.Writer) wazero.Modu
 			now := e.cfg.Clock()
 			return now.Unix(), int32(now.Nanosecond())
 		}, 1).
-		WithNanotime(func() int64 { return 1 + int64(e.cfg.Clock().Sub(start)) }, 1).
+		WithNanotime(func() int64 { return 1 + int64(time.Since(start)) }, 1).
 		WithNanosleep(func(ns int64) { sleep(ctx, time.Duration(ns)) }).
 		WithOsyield(func() {})
 }
