@@ -2,12 +2,11 @@ package authority_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"strings"
 	"testing"
 	"time"
-
-	"crypto/rand"
 
 	"github.com/b3abf3ee/portcullis/host/authority"
 	"github.com/b3abf3ee/portcullis/host/event"

@@ -20,7 +20,9 @@ func ExampleDecide() {
 		{Tool: "files.write", Capabilities: []capability.Name{read, write}, Risk: approval.Medium, Mode: approval.Auto},
 		{Tool: "calc.eval", Risk: approval.Low, Mode: approval.Auto},
 	}
-	at := func(file string, line int) approval.Position { return approval.Position{File: file, Line: line, Column: 5} }
+	at := func(file string, line int) approval.Position {
+		return approval.Position{File: file, Line: line, Column: 5}
+	}
 	core, faults := approval.Compile(approval.Rules{
 		File: "cores/assistant/agent.yaml",
 		Capabilities: []approval.Rule{
