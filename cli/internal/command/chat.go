@@ -130,7 +130,7 @@ func (c *conversation) turn(ctx context.Context, line string) error {
 	case errors.As(err, &refused):
 		c.worst = no{}
 		c.show.line()
-		return c.out.Fail(problemOf(ctx, why(ctx, c.host, c.req.Core, err)))
+		return c.out.Fail(c.placed(problemOf(ctx, why(ctx, c.host, c.req.Core, err))))
 	case err != nil:
 		return err
 	}

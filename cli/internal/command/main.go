@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"path/filepath"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -60,11 +61,21 @@ func (s *shell) finish(ctx context.Context, err error) int {
 	case noHome:
 		return console.ExitUsage
 	}
-	p := problemOf(ctx, err)
+	p := s.placed(problemOf(ctx, err))
 	if s.out.Fail(p) != nil {
 		return console.ExitHost // nobody reads us: the code is all that is left to say
 	}
 	return p.ExitCode()
+}
+
+// placed makes the file of a failure absolute: packages below name files of the home as they stand below it.
+func (s *shell) placed(p *console.Problem) *console.Problem {
+	if home, err := s.home(); err == nil && p.File != "" && !filepath.IsAbs(p.File) {
+		whole := *p
+		whole.File = home.Join(filepath.FromSlash(p.File))
+		return &whole
+	}
+	return p
 }
 
 // closing adds what goes wrong at the end to what a command returns, and leaves that alone when nothing does.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path"
-	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
@@ -135,7 +134,7 @@ func editCore(ctx context.Context, home app.Home, coreID string, edit func([]byt
 // atFile says of an edit that must be made by hand in which file.
 func atFile(err error, name string) error {
 	p := usage("%v", err)
-	p.Code, p.File, p.Cause = "edit_by_hand", filepath.FromSlash(name), err
+	p.Code, p.File, p.Cause = "edit_by_hand", name, err
 	p.Remedy = "then look at the result with `portcullis doctor`"
 	return p
 }

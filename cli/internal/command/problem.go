@@ -79,20 +79,20 @@ func pluginProblem(err error) *console.Problem {
 	var conflict *plugin.ConflictError
 	var digest *plugin.DigestError
 	var source *plugin.SourceError
-	problem := func(code string, err error) *console.Problem {
-		return &console.Problem{Code: code, Message: err.Error(), Exit: console.ExitUsage}
+	problem := func(code string, err error, remedy string) *console.Problem {
+		return &console.Problem{Code: code, Message: err.Error(), Exit: console.ExitUsage, Remedy: remedy}
 	}
 	switch {
 	case errors.As(err, &missing):
-		return problem("plugin_missing", missing)
+		return problem("plugin_missing", missing, "`portcullis plugin list` shows what is installed")
 	case errors.As(err, &broken):
-		return problem("plugin_broken", broken)
+		return problem("plugin_broken", broken, "`portcullis plugin list` shows every plugin and its state")
 	case errors.As(err, &conflict):
-		return problem("plugin_conflict", conflict)
+		return problem("plugin_conflict", conflict, "`portcullis plugin remove "+conflict.ID+"@"+conflict.Version+"` makes room; for bundled plugins so does `portcullis init --force`")
 	case errors.As(err, &digest):
-		return problem("plugin_digest", digest)
+		return problem("plugin_digest", digest, "`portcullis plugin install DIR --core CORE` pins what it installs")
 	case errors.As(err, &source):
-		return problem("plugin_source_"+source.Code, source)
+		return problem("plugin_source_"+source.Code, source, "`portcullis plugin build DIR` makes a folder that can be installed from")
 	}
 	return nil
 }
