@@ -65,8 +65,12 @@ type Limits struct {
 	// BlockValues bounds the sum over a function's blocks of the values each
 	// takes and gives, times the branches: the same trap without locals.
 	BlockValues int
+	Blocks      int // of one function
+	Loops       int // of one function
+	Forks       int // if and br_if, of one function
 	Nesting     int // blocks within blocks
-	BranchTable int // labels of one br_table
+	Depth       int // ifs, loops and tries within each other
+	BranchTable int // labels of all br_table of one function
 }
 
 // DefaultLimits are several times what compilers emit for real plugins and well
@@ -95,9 +99,13 @@ func DefaultLimits() Limits {
 		CustomBytes:  32 << 20,
 		BodyBytes:    512 << 10,
 		Locals:       50_000,
-		LocalBlocks:  4_000_000,
+		LocalBlocks:  2_000_000,
 		BlockValues:  100_000,
-		Nesting:      10_000,
-		BranchTable:  65_536,
+		Blocks:       12_000,
+		Loops:        1000,
+		Forks:        6000,
+		Nesting:      8192,
+		Depth:        512,
+		BranchTable:  16_384,
 	}
 }

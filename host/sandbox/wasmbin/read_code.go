@@ -111,6 +111,7 @@ type bodyWalk struct {
 	function, locals         int
 	open                     []instr // blocks, outermost first, without the function's own
 	blocks, values, branches int
+	loops, depth, forks      int
 }
 
 func (w *bodyWalk) walk(s *spaces) {
@@ -125,6 +126,15 @@ func (w *bodyWalk) walk(s *spaces) {
 			w.open = append(w.open, in)
 			w.blocks++
 			w.values += int(in.typ.params) + int(in.typ.results)
+			if in.op != opBlock {
+				w.depth++
+			}
+			switch in.op {
+			case opLoop:
+				w.loops++
+			case opIf:
+				w.fork(l)
+			}
 			w.bounds(l)
 			if in.op == opTryTable {
 				w.catches(s, in)
@@ -137,6 +147,9 @@ func (w *bodyWalk) walk(s *spaces) {
 			w.open[len(w.open)-1].op = opElse
 		case opEnd:
 			if len(w.open) > 0 {
+				if w.open[len(w.open)-1].op != opBlock {
+					w.depth--
+				}
 				w.open = w.open[:len(w.open)-1]
 				continue
 			}
@@ -144,11 +157,14 @@ func (w *bodyWalk) walk(s *spaces) {
 				r.fail(CodeStructure, "function %d goes on after its end", w.function)
 			}
 			return
-		case opBr, opBrIf:
+		case opBrIf:
+			w.fork(l)
+			w.label(in.x)
+		case opBr:
 			w.label(in.x)
 		case opBrTable:
-			if int64(in.n)-1 > int64(l.BranchTable) {
-				r.fail(CodeBranchTable, "function %d has a branch table of %d labels, and at most %d are allowed", w.function, in.n-1, l.BranchTable)
+			if w.branches += int(in.n) - 1; w.branches > l.BranchTable {
+				r.fail(CodeBranchTable, "function %d has branch tables of %d labels, and at most %d are allowed", w.function, w.branches, l.BranchTable)
 				return
 			}
 			labels := reader{buf: r.buf, pos: int(in.x), base: r.base}
@@ -168,10 +184,23 @@ func (w *bodyWalk) bounds(l *Limits) {
 	switch n := w.locals * w.blocks; {
 	case len(w.open) > l.Nesting:
 		w.r.fail(CodeNesting, "function %d nests more than %d blocks", w.function, l.Nesting)
+	case w.blocks > l.Blocks:
+		w.r.fail(CodeBlocks, "function %d has more than %d blocks", w.function, l.Blocks)
+	case w.loops > l.Loops:
+		w.r.fail(CodeLoops, "function %d has more than %d loops", w.function, l.Loops)
+	case w.depth > l.Depth:
+		w.r.fail(CodeDepth, "function %d nests more than %d ifs and loops", w.function, l.Depth)
 	case n > l.LocalBlocks:
 		w.r.fail(CodeLocalBlocks, "function %d has %d locals in more than %d blocks, which takes too long to compile", w.function, w.locals, w.blocks-1)
 	case w.values > l.BlockValues:
 		w.r.fail(CodeBlockValues, "function %d has blocks of more than %d values together", w.function, l.BlockValues)
+	}
+}
+
+// fork counts one conditional way.
+func (w *bodyWalk) fork(l *Limits) {
+	if w.forks++; w.forks > l.Forks {
+		w.r.fail(CodeForks, "function %d has more than %d conditional branches", w.function, l.Forks)
 	}
 }
 

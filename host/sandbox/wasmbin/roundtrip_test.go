@@ -63,6 +63,7 @@ func TestOrdinaryModulesPass(t *testing.T) {
 	half.Types, half.Imports, half.Functions, half.Globals, half.Exports = half.Types/2, half.Imports/2, half.Functions/2, half.Globals/2, half.Exports/2
 	half.BodyBytes = half.BodyBytes * 3 / 4 // the parser tables of one library take 300 KB in code
 	half.Locals, half.LocalBlocks, half.BlockValues = half.Locals/2, half.LocalBlocks/2, half.BlockValues/2
+	half.Blocks, half.Loops, half.Forks, half.Depth = half.Blocks/2, half.Loops/2, half.Forks/2, half.Depth/2
 	half.Nesting, half.BranchTable, half.TableEntries, half.Elements, half.Data = half.Nesting/2, half.BranchTable/2, half.TableEntries/2, half.Elements/2, half.Data/2
 	n := 0
 	wasmFiles(t, func(path string, wasm []byte) {
