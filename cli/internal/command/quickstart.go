@@ -135,7 +135,8 @@ func (s *shell) quickstartTurn(ctx context.Context, home *quickstart.Home, cache
 func traced(r effect.Result) tracedEffect {
 	s := r.Summary()
 	return tracedEffect{
-		effectSummary{s.ID, s.Tool, s.Status, s.Started, s.Reason, milliseconds(s.Duration)}, stagesOf(r.Stages),
+		effectSummary{s.ID, s.Tool, s.Status, s.Started, s.Reason, milliseconds(s.Duration)},
+		stagesOf(r.Stages),
 		map[string]string{
 			"model": r.Views.Model.String(), "operator": r.Views.Operator.String(), "event": r.Views.Event.String(),
 			"durable": r.Views.Durable.String(), "debug": r.Views.Debug.String(),

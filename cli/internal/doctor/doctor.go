@@ -83,6 +83,9 @@ func (e *examination) problem(code string, err error, remedy string) {
 		e.add(code, Error, p.Error(), p.Remedy)
 		return
 	}
+	if remedy == "" {
+		remedy = "see that the home can be read, then type the command again"
+	}
 	e.add(code, Error, err.Error(), remedy)
 }
 

@@ -1,0 +1,104 @@
+package doctor
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/b3abf3ee/portcullis/cli/internal/app"
+	"github.com/b3abf3ee/portcullis/host/core"
+)
+
+// home writes a default home without plugins.
+func home(t *testing.T) app.Home {
+	t.Helper()
+	h := app.Home{Path: filepath.Join(t.TempDir(), "home")}
+	if err := h.Make(); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range append(core.Default(nil), core.DefaultHostConfig()) {
+		if _, err := h.Put(f.Path, f.Bytes, f.Mode, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return h
+}
+
+func find(found []Finding, code string) (out []Finding) {
+	for _, f := range found {
+		if f.Code == code {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func TestAKeyThatIsMissingIsFoundAndOneThatIsThereIsNotShown(t *testing.T) {
+	h := home(t)
+	edit := func(file, old, new string) {
+		t.Helper()
+		data, err := os.ReadFile(h.Join(file))
+		if err != nil || !strings.Contains(string(data), old) {
+			t.Fatalf("%s lacks %q: %v", file, old, err)
+		}
+		if _, err := h.Put(file, []byte(strings.Replace(string(data), old, new, 1)), 0o600, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	edit("config.yaml", "providers: {}\n", "providers:\n  anthropic: {kind: anthropic, api_key: env:SOME_KEY, model: {name: m}}\n")
+	edit("cores/assistant/agent.yaml", "  provider: scripted\n  script: script.yaml # below agent/\n", "  provider: anthropic\n")
+	for value, want := range map[string]Level{"": Error, "sk-very-secret": OK} {
+		found := Examine(t.Context(), h, Machine{Env: func(string) string { return value }, Cache: h.Join("cache")})
+		keys := find(found, "provider.key")
+		if len(keys) != 1 || keys[0].Level != want {
+			t.Errorf("key %q: %+v", value, keys)
+		}
+		for _, f := range found {
+			if value != "" && strings.Contains(f.Message+f.Remedy, value) {
+				t.Errorf("%s shows the key: %s", f.Code, f.Message)
+			}
+		}
+	}
+}
+
+func TestADamagedDatabaseIsAnError(t *testing.T) {
+	h := home(t)
+	if _, err := h.Put(app.DatabaseName, []byte(strings.Repeat("not a database ", 1000)), 0o600, false); err != nil {
+		t.Fatal(err)
+	}
+	found := Examine(t.Context(), h, Machine{Env: os.Getenv, Cache: h.Join("cache")})
+	if f := find(found, "store.check"); len(f) != 1 || f[0].Level != Error || f[0].Remedy == "" {
+		t.Errorf("store.check: %+v", f)
+	}
+	if Worst(found) != Error {
+		t.Errorf("worst: %s", Worst(found))
+	}
+}
+
+func TestEveryFindingThatIsNotWellSaysWhatToDo(t *testing.T) {
+	for name, h := range map[string]app.Home{"nowhere": {Path: filepath.Join(t.TempDir(), "nowhere")}, "bare": home(t)} {
+		found := Examine(t.Context(), h, Machine{Env: os.Getenv, Cache: h.Join("cache")})
+		if len(found) == 0 {
+			t.Errorf("%s: nothing was looked at", name)
+		}
+		for _, f := range found {
+			if f.Level != OK && f.Remedy == "" {
+				t.Errorf("%s: %s %s has no remedy: %s", name, f.Level, f.Code, f.Message)
+			}
+		}
+	}
+}
+
+func TestWorst(t *testing.T) {
+	ok, warn, bad := Finding{Level: OK}, Finding{Level: Warn}, Finding{Level: Error}
+	for _, c := range []struct {
+		in   []Finding
+		want Level
+	}{{nil, OK}, {[]Finding{ok}, OK}, {[]Finding{warn, ok}, Warn}, {[]Finding{bad, warn, ok}, Error}, {[]Finding{warn, bad, ok}, Error}} {
+		if got := Worst(slices.Clone(c.in)); got != c.want {
+			t.Errorf("Worst(%v) = %s, want %s", c.in, got, c.want)
+		}
+	}
+}
