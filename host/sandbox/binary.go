@@ -2,55 +2,22 @@ package sandbox
 
 import (
 	"bytes"
-	"errors"
+	"slices"
+
+	"github.com/b3abf3ee/portcullis/host/sandbox/wasmbin"
 )
 
-// Bounds of one module. They are far above what compilers emit (a Go guest with
-// encoding/json: 3.2 MB, 2,100 functions, 36,600 data segments, one table of
-// 6,200 entries, largest body 30 KB, and 310 KB where a parser's tables are set
-// up in code) and below what harms the host.
-const (
-	maxModuleBytes = 64 << 20
-	maxName        = 1 << 10
-	maxTypes       = 10_000
-	maxParams      = 128
-	maxImports     = 512
-	maxFunctions   = 100_000
-	maxTables      = 16
-	maxTableSum    = 65_536 // entries, all tables together
-	maxGlobals     = 10_000
-	maxExports     = 4096
-	maxElements    = 10_000  // segments
-	maxElementSum  = 200_000 // entries, all segments together
-	maxData        = 500_000 // segments
-	maxBodyBytes   = 512 << 10
-	maxLocals      = 50_000 // of one function
-)
+// maxModuleBytes bounds a .wasm file while it is read.
+const maxModuleBytes = 64 << 20
 
-// Section ids, WebAssembly Core 2.0 section 5.5.2.
-const (
-	secCustom = iota
-	secType
-	secImport
-	secFunction
-	secTable
-	secMemory
-	secGlobal
-	secExport
-	secStart
-	secElement
-	secCode
-	secData
-	secDataCount
-)
-
-// Kinds of imports and exports.
-const (
-	kindFunc = iota
-	kindTable
-	kindMemory
-	kindGlobal
-)
+// moduleLimits are what a plugin's module is held against. A table may be asked
+// to grow, and answers that it cannot: read gives each its size as its maximum.
+func moduleLimits() wasmbin.Limits {
+	l := wasmbin.DefaultLimits()
+	l.ModuleBytes = maxModuleBytes
+	l.TableGrow = true
+	return l
+}
 
 // funcType is a signature, as the bytes of its value types.
 type funcType struct{ params, results []byte }
@@ -59,30 +26,28 @@ func (t funcType) equal(params, results []byte) bool {
 	return bytes.Equal(t.params, params) && bytes.Equal(t.results, results)
 }
 
-// binImport is one import. typ is an index into types when kind is kindFunc.
+// binImport is one import. typ is an index into types when kind is a function.
 type binImport struct {
 	module, name string
-	kind         byte
+	kind         wasmbin.Kind
 	typ          uint32
 }
 
 // binExport is one export. index is in the index space of its kind.
 type binExport struct {
 	name  string
-	kind  byte
+	kind  wasmbin.Kind
 	index uint32
 }
 
-// binary is what a module declares, read without compiling or running it.
+// binary is what a module declares, kept as long as its code.
 type binary struct {
 	types     []funcType
 	imports   []binImport
 	funcs     []uint32 // type index of each function that is not imported
-	tableSum  uint64
+	exports   []binExport
 	hasMemory bool
 	memoryMin uint32 // pages of 64 KiB
-	exports   []binExport
-	hasStart  bool
 }
 
 var (
@@ -111,122 +76,52 @@ func headerFault(wasm []byte) string {
 	return "is a WebAssembly module of an unknown version: this host runs version 1"
 }
 
-// scan reads a module whose header is sound and returns what it declares and a
-// copy to compile, which differs in two ways: custom sections are dropped (no
-// code depends on them, and decoders trust their counts), and every table gets
-// a maximum, so that table.grow cannot reach past what was declared.
-//
-// Each count is held against the bytes that follow before anything is
-// allocated: an engine that believes a count of four billion takes the process
-// down with it. Code bodies are bounded in size and locals, not decoded.
-func scan(wasm []byte) (*binary, []byte, error) {
-	if len(wasm) > maxModuleBytes {
-		return nil, nil, errors.New("it is larger than 64 MiB")
+// read verifies a module whose header is sound, and lets go of what must not
+// reach the engine: custom sections, on which no code depends and whose counts
+// it believes, and room for tables to grow. The error is a [*wasmbin.Refusal].
+func read(wasm []byte) (*wasmbin.Module, error) {
+	m, err := wasmbin.Read(wasm, moduleLimits())
+	if err != nil {
+		return nil, err
 	}
-	top := &reader{buf: wasm, pos: 8}
-	m := &binary{}
-	out := append(make([]byte, 0, len(wasm)+maxTables*10), wasm[:8]...)
-	last, bodies, dataCount, segments := 0, 0, 0, 0
-	for top.err == nil && top.left() > 0 {
-		start := top.pos
-		id := top.byte()
-		size := top.u32()
-		base := top.pos
-		body := top.take(size)
-		if top.err != nil {
-			break
-		}
-		if id == secCustom {
-			continue
-		}
-		if rank := sectionRank(id); rank == 0 {
-			top.fail("it has a section of kind %d, which this host does not run", id)
-		} else if rank <= last {
-			top.fail("its sections are out of order")
-		} else {
-			last = rank
-		}
-		if top.err != nil {
-			break
-		}
-		r := &reader{buf: body, base: base}
-		section := wasm[start:top.pos]
-		switch id {
-		case secTable:
-			section = m.readTables(r)
-		case secCode:
-			bodies = readCode(r)
-		case secDataCount:
-			dataCount = int(r.u32())
-		case secData:
-			segments = readData(r)
-		default:
-			m.readSection(id, r)
-		}
-		if r.err == nil && r.left() != 0 {
-			r.fail("a section has %d bytes too many", r.left())
-		}
-		if r.err != nil {
-			return nil, nil, r.err
-		}
-		out = append(out, section...)
-	}
-	if top.err == nil && dataCount > 0 && segments != dataCount {
-		top.fail("it announces %d data segments and has %d", dataCount, segments)
-	}
-	if top.err == nil && len(m.funcs) != bodies {
-		top.fail("it declares %d functions and has %d bodies", len(m.funcs), bodies)
-	}
-	if top.err != nil {
-		return nil, nil, top.err
-	}
-	return m, out, m.checkIndexes()
+	m.Customs = nil
+	m.PinTables()
+	return m, nil
 }
 
-// sectionRank is the place of a section in the file, 0 for an unknown one. The
-// data count stands before the code although its id is the highest.
-func sectionRank(id byte) int {
-	switch {
-	case id == secDataCount:
-		return secCode
-	case id >= secCode && id <= secData:
-		return int(id) + 1
-	case id >= secType && id < secCode:
-		return int(id)
+// declared copies what a module declares, so that the file can be let go.
+func declared(m *wasmbin.Module) *binary {
+	b := &binary{
+		types:   make([]funcType, len(m.Types)),
+		imports: make([]binImport, len(m.Imports)),
+		funcs:   slices.Clone(m.Funcs),
+		exports: make([]binExport, len(m.Exports)),
 	}
-	return 0
-}
-
-// checkIndexes holds the indexes that this package follows against their
-// spaces; the engine validates all others.
-func (m *binary) checkIndexes() error {
-	for _, i := range m.imports {
-		if i.kind == kindFunc && int64(i.typ) >= int64(len(m.types)) {
-			return errors.New("an import has a type that is not there")
-		}
+	for i, t := range m.Types {
+		b.types[i] = funcType{bytes.Clone(t.Params), bytes.Clone(t.Results)}
 	}
-	for _, t := range m.funcs {
-		if int64(t) >= int64(len(m.types)) {
-			return errors.New("a function has a type that is not there")
-		}
+	for i := range m.Imports {
+		imp := &m.Imports[i]
+		b.imports[i] = binImport{imp.Module, imp.Name, imp.Kind, imp.Type}
 	}
-	for _, e := range m.exports {
-		if e.kind == kindFunc && int64(e.index) >= int64(len(m.imports)+len(m.funcs)) {
-			return errors.New("an export names a function that is not there")
-		}
+	for i, e := range m.Exports {
+		b.exports[i] = binExport{e.Name, e.Kind, e.Index}
 	}
-	return nil
+	if len(m.Memories) > 0 {
+		b.hasMemory, b.memoryMin = true, m.Memories[0].Min
+	}
+	return b
 }
 
 // exported finds the signature of an exported function.
 func (m *binary) exported(name string) (funcType, bool) {
 	for _, e := range m.exports {
-		if e.name != name || e.kind != kindFunc {
+		if e.name != name || e.kind != wasmbin.KindFunc {
 			continue
 		}
 		index := int(e.index)
 		for _, i := range m.imports {
-			if i.kind != kindFunc {
+			if i.kind != wasmbin.KindFunc {
 				continue
 			}
 			if index == 0 {

@@ -18,10 +18,6 @@ type compiled struct {
 	uses   int // plugins and running calls; guarded by Engine.mu
 }
 
-// prepare verifies a module and turns it into the one that is compiled. It is
-// the seam for metering: what comes out is what runs.
-func prepare(wasm []byte) (*binary, []byte, error) { return scan(wasm) }
-
 func digestOf(wasm []byte) string {
 	sum := sha256.Sum256(wasm)
 	return hex.EncodeToString(sum[:])

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/b3abf3ee/portcullis/host/sandbox/wasmbin"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
@@ -91,7 +92,7 @@ func (m *binary) foreign(sp spec) *LoadError {
 
 func (m *binary) checkImport(sp spec, imp binImport, host served) *LoadError {
 	full := printable(imp.module) + "." + printable(imp.name)
-	if imp.kind != kindFunc {
+	if imp.kind != wasmbin.KindFunc {
 		return refuse(sp.name, CodeImport, "imports %s, which is not a function: this host shares no memory, table or global", full)
 	}
 	known, ok := wire.LookupImport(imp.module, imp.name)

@@ -126,18 +126,26 @@ func (e *Engine) load(ctx context.Context, wasm []byte, sp spec) (*Plugin, error
 			return nil, le
 		}
 	} else {
-		m, prepared, err := prepare(wasm)
+		m, err := read(wasm)
 		if err != nil {
-			return nil, refuse(sp.name, CodeMalformed, "has a .wasm file this host does not accept: %v; build it again", err)
+			return nil, unread(sp.name, err)
 		}
-		if le := m.check(sp, e.host); le != nil {
+		b := declared(m)
+		if le := b.check(sp, e.host); le != nil {
 			return nil, le
 		}
-		if c, err = e.compile(ctx, digest, m, prepared); err != nil {
+		if c, err = e.compile(ctx, digest, b, m.Encode()); err != nil {
 			return nil, uncompiled(ctx, sp.name, err)
 		}
 	}
 	return &Plugin{engine: e, spec: sp, digest: digest, binary: c.binary}, nil
+}
+
+// unread says why a module was refused before the engine saw it.
+func unread(name string, err error) *LoadError {
+	le := refuse(name, CodeMalformed, "has a .wasm file this host does not accept: %v; build it again", err)
+	le.Err = err
+	return le
 }
 
 // uncompiled says why there is no code, without the engine's own words.

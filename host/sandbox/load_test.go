@@ -49,7 +49,9 @@ func TestForeignModulesAreNamed(t *testing.T) {
 		section(3, []byte{1, 0}),
 		section(7, slices.Concat([]byte{1}, name("_start"), []byte{0, 0})),
 		section(10, []byte{1, 2, 0, 0x0b}))
-	opa := slices.Concat([]byte(header), section(7, slices.Concat([]byte{1}, name("opa_eval_ctx_new"), []byte{3, 0})))
+	opa := slices.Concat([]byte(header),
+		section(6, []byte{1, 0x7f, 0, 0x41, 0, 0x0b}),
+		section(7, slices.Concat([]byte{1}, name("opa_eval_ctx_new"), []byte{3, 0})))
 	for _, c := range []struct {
 		name, wasm string
 		code       sandbox.LoadCode

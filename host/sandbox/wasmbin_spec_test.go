@@ -54,7 +54,7 @@ func specLimits(f wasmbin.Features) wasmbin.Limits {
 	l := wasmbin.DefaultLimits()
 	l.Features = f
 	l.TableGrow, l.TableEntries, l.Tables, l.Tags = true, 1<<40, 1000, 1000
-	l.Values, l.BlockValues = 1000, 1_000_000
+	l.Values, l.BlockValues, l.BranchTable = 1000, 1_000_000, 100_000
 	return l
 }
 

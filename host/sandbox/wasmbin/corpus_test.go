@@ -67,6 +67,6 @@ func wide() Limits {
 	l := DefaultLimits()
 	l.Features = AllFeatures
 	l.TableGrow, l.TableEntries, l.Tables, l.Tags = true, 1<<40, 1000, 1000
-	l.Values, l.BlockValues = 1000, 1_000_000
+	l.Values, l.BlockValues, l.BranchTable = 1000, 1_000_000, 100_000
 	return l
 }
