@@ -68,12 +68,12 @@ func (h *Host) prepare(ctx context.Context, id string) (prepared, error) {
 // that is installed and not against one core's plugins.
 func (h *Host) hostRules(ctx context.Context, known []approval.Entry) (approval.Policy, error) {
 	rules := h.settings.Approval
-	if rules.Default.Mode == "" && len(rules.Tools)+len(rules.Capabilities)+len(rules.Risks) == 0 {
-		return approval.Policy{}, nil
-	}
-	all, err := h.plugins.List(ctx)
-	if err != nil {
-		return approval.Policy{}, err
+	var all []plugin.Entry
+	if len(rules.Tools)+len(rules.Capabilities)+len(rules.Risks) > 0 { // a default alone concerns no tool in particular
+		var err error
+		if all, err = h.plugins.List(ctx); err != nil {
+			return approval.Policy{}, err
+		}
 	}
 	for _, e := range all {
 		if e.Installed == nil {
