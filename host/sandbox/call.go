@@ -136,6 +136,7 @@ func (p *Plugin) enter(ctx context.Context, code *compiled, export string, input
 	if mod != nil {
 		defer func() { _ = mod.Close(context.WithoutCancel(ctx)) }() // it has no files to fail on
 	}
+	defer func() { st.fuel = st.fuelUsed(mod) }()
 	if err != nil {
 		return 0, err
 	}
@@ -156,6 +157,7 @@ func (p *Plugin) enter(ctx context.Context, code *compiled, export string, input
 func (st *callState) outcome(ctx context.Context, rc uint32, err error) Outcome {
 	out := Outcome{Entered: st.entered, Stats: st.session.Stats(), Logs: st.session.Logs()}
 	out.Stats.MemoryPeak = int64(st.mem.peak)
+	out.Stats.Fuel = st.fuel
 	var exit *sys.ExitError
 	var own *trapError
 	switch {

@@ -27,6 +27,9 @@ type callState struct {
 	outputLimit int64
 	errorOff    uint64
 	errorText   []byte
+	fuelLimit   int64      // 0: the deadline alone bounds it
+	fuelGiven   int64      // to the guest, used or not
+	fuel        int64      // used, once the call is over
 	trap        *trapError // the first rule that this package saw broken
 	entered     bool       // guest code may have run
 }
@@ -38,6 +41,7 @@ func newCallState(p *Plugin, session *Session, outputLimit int64) *callState {
 		settings:    p.spec.settings,
 		hasMemory:   p.binary.hasMemory,
 		outputLimit: outputLimit,
+		fuelLimit:   p.spec.limits.Fuel,
 	}
 	st.arena = newArena(&st.mem)
 	st.memories = allocator{mem: &st.mem}

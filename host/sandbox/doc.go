@@ -14,8 +14,11 @@
 // is a [*LoadError] whose sentence says what to do.
 //
 // A call gets a fresh instance, its own blocks and its own budget; nothing of
-// one call is visible to another. Module start and _initialize run under the
-// call's deadline and without its authority. How the call ended is a value, an
+// one call is visible to another. Guest code pays for what it executes and asks
+// the host for more every few microseconds to milliseconds, which is when
+// deadline, cancellation and fuel are looked at: package wasmbin rewrites every
+// module at load. Module start and _initialize run under the call's deadline and
+// without its authority. How the call ended is a value, an
 // [Outcome], decided from the host's context, clock and counters only: a guest
 // cannot forge it. A call returns soon after its deadline whatever guest and
 // host functions do.

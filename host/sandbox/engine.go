@@ -118,19 +118,21 @@ func (cfg Config) filled() (Config, error) {
 }
 
 // runtimeConfig is the one place where the runtime's switches are set: core
-// features of WebAssembly 2.0 and none of the proposals after it, since the
-// verifier and the meter must understand every instruction; guest code that is
-// left when its context ends.
+// features of WebAssembly 2.0 and none of the proposals after it, which the
+// verifier does not let through either.
 func runtimeConfig(maxMemory int64) wazero.RuntimeConfig {
 	return wazero.NewRuntimeConfig().
 		WithCoreFeatures(api.CoreFeaturesV2).
-		WithCloseOnContextDone(true).
+		WithCloseOnContextDone(false). // the meter does it, at a fraction of the cost
 		WithMemoryLimitPages(uint32(maxMemory / pageSize)).
 		WithDebugInfoEnabled(false)
 }
 
 // linkHost instantiates what guests import, and remembers the types.
 func (e *Engine) linkHost(ctx context.Context) error {
+	if err := linkYield(ctx, e.rt); err != nil {
+		return err
+	}
 	wasi, err := wasi_snapshot_preview1.NewBuilder(e.rt).Compile(ctx)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ type Limits struct {
 	Deadline  time.Duration // from the start of the call, queueing included
 	Input     int64         // bytes
 	Output    int64         // bytes
+	Fuel      int64         // units of package wasmbin's cost model; 0 leaves it to Deadline
 	HostCalls int64         // portcullis_* calls
 	HTTPCalls int64
 	HTTPBytes int64 // response bodies together

@@ -134,7 +134,11 @@ func (e *Engine) load(ctx context.Context, wasm []byte, sp spec) (*Plugin, error
 		if le := b.check(sp, e.host); le != nil {
 			return nil, le
 		}
-		if c, err = e.compile(ctx, digest, b, m.Encode()); err != nil {
+		code, err := metered(m)
+		if err != nil {
+			return nil, unread(sp.name, err)
+		}
+		if c, err = e.compile(ctx, digest, b, code); err != nil {
 			return nil, uncompiled(ctx, sp.name, err)
 		}
 	}

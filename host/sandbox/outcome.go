@@ -22,7 +22,7 @@ const (
 	BadOutputRange Status = "bad_output_range" // output_set named bytes that are not in one block
 	OutputTooLarge Status = "output_too_large"
 	OutOfMemory    Status = "out_of_memory" // failed after a growth was refused
-	LimitPassed    Status = "limit_passed"  // a host call budget was used up
+	LimitPassed    Status = "limit_passed"  // fuel or a host call budget was used up
 	Refused        Status = "refused"       // nothing ran; Reason says why
 	HostFailure    Status = "host_failure"  // this package could not do its job
 )
@@ -58,6 +58,7 @@ type Outcome struct {
 type Stats struct {
 	Duration    time.Duration
 	MemoryPeak  int64 // bytes: linear memory and blocks together
+	Fuel        int64 // units of package wasmbin's cost model, about one for an instruction
 	HostCalls   int64 // portcullis_* calls, load and store excepted
 	HTTPCalls   int64
 	HTTPBytes   int64 // of response bodies
@@ -71,6 +72,7 @@ type Stats struct {
 func (s Stats) Map() map[string]int64 {
 	return map[string]int64{
 		"memory_bytes": s.MemoryPeak,
+		"fuel":         s.Fuel,
 		"host_calls":   s.HostCalls,
 		"http_calls":   s.HTTPCalls,
 		"http_bytes":   s.HTTPBytes,

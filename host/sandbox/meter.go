@@ -1,0 +1,80 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/host/sandbox/wasmbin"
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+)
+
+// Names that metered modules carry. No guest may import from the module or
+// export under the name.
+const (
+	yieldModule = "portcullis"
+	yieldName   = "yield"
+	fuelExport  = "portcullis:fuel"
+)
+
+// fuelSlice is what a guest gets at once: tens of microseconds of ordinary code,
+// a few milliseconds when every instruction waits for memory or moves 16 bytes.
+// It bounds how late a deadline is noticed, and how long Go's garbage collector
+// waits for a guest.
+const fuelSlice = 250_000
+
+// metered writes a module that pays for what it executes; what comes out is what
+// runs. The error is a [*wasmbin.Refusal].
+func metered(m *wasmbin.Module) ([]byte, error) {
+	out, _, err := wasmbin.Meter(m, wasmbin.Options{YieldModule: yieldModule, YieldName: yieldName, FuelExport: fuelExport})
+	if err != nil {
+		return nil, err
+	}
+	return out.Encode(), nil
+}
+
+// linkYield serves the import that metered modules call.
+func linkYield(ctx context.Context, rt wazero.Runtime) error {
+	i64 := []api.ValueType{api.ValueTypeI64}
+	_, err := rt.NewHostModuleBuilder(yieldModule).NewFunctionBuilder().
+		WithGoFunction(api.GoFunc(func(ctx context.Context, stack []uint64) {
+			st := ctx.Value(stateKey{}).(*callState)
+			stack[0] = uint64(st.yield(ctx, int64(stack[0])))
+		}), i64, i64).
+		Export(yieldName).Instantiate(ctx)
+	if err != nil {
+		return fmt.Errorf("link the meter: %w", err)
+	}
+	return nil
+}
+
+// yield ends the guest when its call is over or its fuel used up, and gives it
+// the next slice otherwise. left is below zero: what it owes for the code that
+// it is about to run.
+func (st *callState) yield(ctx context.Context, left int64) int64 {
+	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
+		<-ctx.Done() // its timer is due: how the call ended is read from ctx
+	}
+	if ctx.Err() != nil {
+		st.stop(trapped("call_is_over"))
+	}
+	slice := max(fuelSlice, -left)
+	if st.fuelLimit > 0 {
+		slice = min(slice, st.fuelLimit-st.fuelGiven)
+	}
+	if left += slice; left < 0 {
+		st.stop(&trapError{status: LimitPassed, reason: "fuel"})
+	}
+	st.fuelGiven += slice
+	return left
+}
+
+// fuelUsed is what the guest has paid for. mod is nil when it never came to be;
+// what it was given then counts as used.
+func (st *callState) fuelUsed(mod api.Module) int64 {
+	if mod == nil {
+		return st.fuelGiven
+	}
+	return st.fuelGiven - max(0, int64(mod.ExportedGlobal(fuelExport).Get()))
+}
