@@ -106,7 +106,7 @@ func (s *shell) quickstartIn(c *cli.Context) (err error) {
 func (s *shell) quickstartTurn(ctx context.Context, home *quickstart.Home, cache string) (quickstart.Outcome, error) {
 	progress := console.NewProgress(s.proc.Err, time.Now)
 	defer progress.Close()
-	o := quickstart.Options{CacheDir: cache, LogLevel: s.flags.logLevel, LogTo: s.proc.Err, Progress: func(line string) { progress.Step("%s", line) }}
+	o := quickstart.Options{CacheDir: cache, LogLevel: s.flags.logLevel, LogTo: s.proc.Err, Progress: func(line string) { progress.Later("%s", line) }}
 	if s.out.JSON() {
 		return home.Run(ctx, o)
 	}
@@ -152,10 +152,19 @@ func sayTraced(t *console.Text, n int, r effect.Result) {
 		t.Say("  to change that: %s", r.Remedy)
 	}
 	v := r.Views
-	for _, view := range []struct{ name, text string }{
+	views := []struct{ name, text string }{
 		{"model", v.Model.String()}, {"operator", v.Operator.String()}, {"event", v.Event.String()}, {"durable", v.Durable.String()}, {"debug", v.Debug.String()},
-	} {
-		t.Say("  %-8s sees %s", view.name, console.Cut(view.text, 160))
+	}
+	differ := false
+	for _, view := range views[1:] {
+		differ = differ || view.text != views[0].text
+	}
+	if !differ {
+		t.Say("  all five audiences see %s", console.Cut(views[0].text, 220))
+		return
+	}
+	for _, view := range views {
+		t.Say("  %-8s sees %s", view.name, console.Cut(view.text, 220))
 	}
 }
 
