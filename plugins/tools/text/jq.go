@@ -15,7 +15,7 @@ import (
 const (
 	maxFilter  = 8 << 10 // bytes
 	maxOutputs = 1000
-	maxSteps   = 1_000_000 // instructions of gojq: a second or two of a guest
+	maxSteps   = 2_000_000 // instructions of gojq: a second or two of a guest
 )
 
 // JQIn is a filter and the JSON it runs over.

@@ -62,7 +62,7 @@ func TestJQIsBounded(t *testing.T) {
 	}
 	for _, filter := range []string{"last(range(1e9))", "def f: f; f", "first(range(1e12) | select(. < 0))"} {
 		f := p.Fault(t, "text.jq", encode(t, JQIn{Filter: filter, Text: "1", MaxOutputs: 1}))
-		if f.Code != sdk.TooLarge || !strings.Contains(f.Message, "1000000 steps") {
+		if f.Code != sdk.TooLarge || !strings.Contains(f.Message, "2000000 steps") {
 			t.Errorf("%s gave %v, want it stopped by its steps", filter, f)
 		}
 	}
@@ -71,7 +71,7 @@ func TestJQIsBounded(t *testing.T) {
 // The steps are of the whole call: a filter cannot start anew with each document.
 func TestJQStepsAreShared(t *testing.T) {
 	p := plugintest.New(t)
-	in := JQIn{Filter: "last(range(100000))", Text: "1", MaxOutputs: 1000}
+	in := JQIn{Filter: "last(range(200000))", Text: "1", MaxOutputs: 1000}
 	plugintest.Call[JQOut](t, p, "text.jq", in)
 	in.Text = strings.Repeat("1 ", 100)
 	if f := p.Fault(t, "text.jq", encode(t, in)); f.Code != sdk.TooLarge {

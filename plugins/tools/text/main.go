@@ -16,16 +16,19 @@ const (
 	maxResult = 256 << 10 // the text in one result
 )
 
+// maxMemory is what the plugin asks for, in bytes.
+const maxMemory = 256 << 20
+
 func init() {
 	sdk.Register(sdk.Plugin{
 		ID: "text", Version: "1.0.0", License: "Apache-2.0",
 		Summary: "Query JSON, match patterns, compare, hash and count text.",
-		Limits:  sdk.Limits{MemoryBytes: 256 << 20, DeadlineMS: 20_000, HostCalls: 10},
+		Limits:  sdk.Limits{MemoryBytes: maxMemory, DeadlineMS: 20_000, HostCalls: 10},
 		Tools: []sdk.ToolSpec{
 			sdk.Tool("text.jq",
 				"Run a jq filter over JSON and get its outputs, for example .items[] | {id, name}. Use it to cut a large "+
 					"document down or to sum and sort exactly. Give the document as value, or as text when you have JSON text or "+
-					"several documents, one a line. Bounded: 512 KiB of JSON, a million steps, 1000 outputs, 256 KiB of "+
+					"several documents, one a line. Bounded: 512 KiB of JSON, two million steps, 1000 outputs, 256 KiB of "+
 					"result. No files, environment or modules.",
 				JQ, sdk.ReadOnly()),
 			sdk.Tool("text.regex",

@@ -50,6 +50,11 @@ func TestPagesTooDeepOrTooManyTags(t *testing.T) {
 	if _, err := parsePage(many, "https://example.org/"); !errors.Is(err, sdk.TooLarge) || !strings.Contains(err.Error(), "format html") {
 		t.Errorf("%d tags gave %v", maxTags+1, err)
 	}
+	p := serving(t, 200, "text/html", strings.Repeat("<p>x", maxRendered+1))
+	refused(t, p, FetchIn{URL: "https://example.org/"}, sdk.TooLarge, "format text")
+	if out := fetch(t, p, FetchIn{Format: "text"}); out.TotalChars < maxRendered {
+		t.Errorf("as text it has %d characters", out.TotalChars)
+	}
 	for _, source := range []string{deep, many} {
 		if out := fetch(t, serving(t, 200, "text/html", source), FetchIn{Format: "html", MaxChars: 100}); out.Text != source[:100] {
 			t.Errorf("the source of it is %q", out.Text)

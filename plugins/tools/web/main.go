@@ -11,6 +11,9 @@ package main
 
 import "github.com/b3abf3ee/portcullis/sdk"
 
+// maxMemory is what the plugin asks for, in bytes.
+const maxMemory = 256 << 20
+
 func init() {
 	sdk.Register(sdk.Plugin{
 		ID: "web", Version: "1.0.0", License: "Apache-2.0",
@@ -21,7 +24,7 @@ func init() {
 		Egress: []sdk.Egress{
 			{Host: "*", Methods: []string{"GET"}, Reason: "The agent decides which page it needs; grant only the hosts it should reach."},
 		},
-		Limits: sdk.Limits{MemoryBytes: 256 << 20, DeadlineMS: 60_000, HostCalls: 10, HTTPCalls: 1, HTTPBytes: maxBody + 64<<10},
+		Limits: sdk.Limits{MemoryBytes: maxMemory, DeadlineMS: 60_000, HostCalls: 10, HTTPCalls: 1, HTTPBytes: maxBody + 64<<10},
 		Tools: []sdk.ToolSpec{
 			sdk.Tool("web.fetch",
 				"Fetch a web page or text file by its URL and get its readable content as markdown. Use it to read a page whose "+

@@ -16,9 +16,10 @@ const (
 	// enoughText is how many bytes of text an element must have to be taken for
 	// the content of the page.
 	enoughText = 200
-	// maxTags bounds parsing and rendering, which take some twenty
-	// microseconds and a kilobyte for each element.
-	maxTags = 100_000
+	// maxTags bounds parsing and rendering as text, and maxRendered rendering as
+	// markdown, which takes forty microseconds of a guest for each element.
+	maxTags     = 150_000
+	maxRendered = 50_000
 )
 
 // page is a parsed HTML document. The parser refuses elements nested more than
@@ -26,11 +27,13 @@ const (
 type page struct {
 	root *html.Node
 	base *url.URL // of relative links
+	tags int
 }
 
 func parsePage(source, address string) (*page, error) {
-	if n := strings.Count(source, "<"); n > maxTags {
-		return nil, sdk.Errorf(sdk.TooLarge, "the page has %d tags, at most %d are parsed; ask for its source with format html", n, maxTags)
+	tags := strings.Count(source, "<")
+	if tags > maxTags {
+		return nil, sdk.Errorf(sdk.TooLarge, "the page has %d tags, at most %d are parsed; ask for its source with format html", tags, maxTags)
 	}
 	root, err := html.Parse(strings.NewReader(source))
 	if err != nil {
@@ -40,7 +43,7 @@ func parsePage(source, address string) (*page, error) {
 	if err != nil {
 		return nil, sdk.Errorf(sdk.Failed, "the page has the address %s, which is none", clip(address))
 	}
-	p := &page{root: root, base: base}
+	p := &page{root: root, base: base, tags: tags}
 	if b := find(root, func(n *html.Node) bool { return n.DataAtom == atom.Base && attr(n, "href") != "" }); b != nil {
 		if u, ok := p.resolve(attr(b, "href")); ok {
 			p.base = u

@@ -19,6 +19,9 @@ import (
 // escape is quadratic. Cells of tables are not padded: one wide cell would widen
 // every row.
 func (p *page) markdown(whole bool) (string, error) {
+	if p.tags > maxRendered {
+		return "", sdk.Errorf(sdk.TooLarge, "the page has %d tags, at most %d are made markdown; ask for it with format text", p.tags, maxRendered)
+	}
 	root := p.content(whole)
 	tame(root)
 	c := converter.NewConverter(
