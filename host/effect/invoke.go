@@ -73,7 +73,11 @@ func (p *passage) judge() verdict {
 	case Succeeded:
 		return p.judgeResult()
 	case TimedOut:
-		return stop(TimedOut, "deadline", fmt.Sprintf("%s did not finish within %s and was stopped", t.Name, t.Timeout), "the tool took too long and was stopped")
+		ran := out.Duration // the plugin's own limit may be shorter than the effect's
+		if ran <= 0 {
+			ran = t.Timeout
+		}
+		return stop(TimedOut, "deadline", fmt.Sprintf("%s did not finish and was stopped after %s", t.Name, ran.Round(time.Millisecond)), "the tool took too long and was stopped")
 	case Cancelled:
 		return stop(Cancelled, "cancelled", t.Name+" was cancelled and has ended", "cancelled")
 	case Indeterminate:
