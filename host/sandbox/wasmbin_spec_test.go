@@ -208,19 +208,7 @@ func (r *specRun) do(t *testing.T, c specCommand) string {
 		line, _, _ := strings.Cut(err.Error(), "\n")
 		return line
 	}
-	at := 0
-	for _, typ := range mod.ExportedFunctionDefinitions()[c.Action.Field].ResultTypes() {
-		switch typ {
-		case api.ValueTypeI32, api.ValueTypeF32:
-			res[at] &= 1<<32 - 1 // the rest is not part of the value
-		case wasmbin.V128:
-			at++
-		case wasmbin.FuncRef, wasmbin.ExnRef:
-			res[at] = min(res[at], 1) // an address
-		}
-		at++
-	}
-	return fmt.Sprint(res)
+	return fmt.Sprint(clean(mod, c.Action.Field, res))
 }
 
 func (r *specRun) load(t *testing.T, name, as string) (api.Module, error) {

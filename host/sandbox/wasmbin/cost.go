@@ -23,10 +23,8 @@ func cost(in *instr) int {
 	switch op := in.op; {
 	case op == opNop || op == opBlock || op == opLoop || op == opElse || op == opEnd || op == opTryTable || op == opDrop:
 		return 0
-	case op == opCall || op == opReturnCall:
+	case op == opCall || op == opReturnCall || op == opCallIndirect || op == opReturnIndirect:
 		return costCall
-	case op == opCallIndirect || op == opReturnIndirect:
-		return costCall + maxLeaf // a callee without a charge of its own costs that at most
 	case op == opMemoryGrow:
 		return costGrow
 	case op >= 0x6d && op <= 0x70, op >= 0x7f && op <= 0x82, op == 0x91, op == 0x95, op == 0x9f, op == 0xa3:

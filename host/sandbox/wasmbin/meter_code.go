@@ -33,7 +33,7 @@ func (mt *meter) findLeaves() *Refusal {
 				continue
 			}
 			mt.plan.build(mt.m.Bodies[i].Code, &mt.s, mt.leaf)
-			if c := mt.plan.entry.cost; c <= min(maxLeaf, mt.plan.span) && len(mt.plan.charges) == 0 {
+			if c := mt.plan.entry.cost; c <= mt.plan.leafMax() && len(mt.plan.charges) == 0 {
 				mt.leaves[i] = max(c, 1)
 				mt.report.Leaves++
 			}

@@ -78,14 +78,20 @@ func (p *plan) calls(s *spaces, leaf func(uint32) int) bool {
 	return false
 }
 
-// costOf is the price of an instruction with what its callee leaves to it.
-func costOf(in *instr, leaf func(uint32) int) int {
-	c := cost(in)
-	if in.op == opCall || in.op == opReturnCall {
-		c += leaf(in.x)
+// costOf is the price of an instruction with what its callee leaves to it: of a
+// function that is called through a table, what any may leave.
+func (p *plan) costOf(in *instr, leaf func(uint32) int) int {
+	switch in.op {
+	case opCall, opReturnCall:
+		return cost(in) + leaf(in.x)
+	case opCallIndirect, opReturnIndirect:
+		return cost(in) + p.leafMax()
 	}
-	return c
+	return cost(in)
 }
+
+// leafMax is the most that a function may cost which does not pay itself.
+func (p *plan) leafMax() int { return min(maxLeaf, p.span) }
 
 // labels calls f for each block that an instruction may branch to.
 func (p *plan) labels(in *instr, code []byte, f func(*frame)) {
@@ -111,7 +117,7 @@ func (p *plan) place(code []byte, s *spaces, leaf func(uint32) int) {
 	d := 0
 	for i := range p.code {
 		in := &p.code[i]
-		c := costOf(in, leaf)
+		c := p.costOf(in, leaf)
 		if d > 0 && d+c > p.span {
 			p.charges = append(p.charges, charge{at: i})
 			d = 0
@@ -196,7 +202,7 @@ func (p *plan) price(code []byte, leaf func(uint32) int) int {
 	ahead := 0
 	for i := len(p.code) - 1; i >= 0; i-- {
 		in := &p.code[i]
-		c := costOf(in, leaf)
+		c := p.costOf(in, leaf)
 		if in.op == opLoop {
 			p.charges[next].cost = ahead
 			next--
