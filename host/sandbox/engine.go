@@ -45,14 +45,15 @@ var ErrClosed = errors.New("sandbox: engine is closed")
 // Engine owns one WebAssembly runtime and its compiled modules. It is safe for
 // concurrent use.
 type Engine struct {
-	cfg     Config
-	rt      wazero.Runtime
-	cache   wazero.CompilationCache
-	host    served
-	slots   chan struct{} // one for each running call
-	closing chan struct{} // closed when Close begins
-	running sync.WaitGroup
-	flights singleflight.Group
+	cfg      Config
+	rt       wazero.Runtime
+	cache    wazero.CompilationCache
+	cacheDir string // of this engine version; empty: nothing is kept
+	host     served
+	slots    chan struct{} // one for each running call
+	closing  chan struct{} // closed when Close begins
+	running  sync.WaitGroup
+	flights  singleflight.Group
 
 	mu       sync.Mutex // guards the next three
 	closed   bool
@@ -79,6 +80,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 		if err != nil {
 			return nil, err
 		}
+		e.cacheDir = dir
 		if e.cache, err = wazero.NewCompilationCacheWithDir(dir); err != nil {
 			return nil, fmt.Errorf("sandbox: open cache: %w", err)
 		}

@@ -126,19 +126,13 @@ func (e *Engine) load(ctx context.Context, wasm []byte, sp spec) (*Plugin, error
 			return nil, le
 		}
 	} else {
-		m, err := read(wasm)
-		if err != nil {
-			return nil, unread(sp.name, err)
-		}
-		b := declared(m)
-		if le := b.check(sp, e.host); le != nil {
+		ready, err := e.prepare(digest, wasm, func(b *binary) *LoadError { return b.check(sp, e.host) })
+		if le := (*LoadError)(nil); errors.As(err, &le) {
 			return nil, le
-		}
-		code, err := metered(m)
-		if err != nil {
+		} else if err != nil {
 			return nil, unread(sp.name, err)
 		}
-		if c, err = e.compile(ctx, digest, b, code); err != nil {
+		if c, err = e.compile(ctx, digest, ready.declares, ready.code); err != nil {
 			return nil, uncompiled(ctx, sp.name, err)
 		}
 	}
