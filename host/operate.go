@@ -13,6 +13,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/policy/capability"
 	"github.com/b3abf3ee/portcullis/policy/principal"
+	"github.com/b3abf3ee/portcullis/policy/redact"
 )
 
 // Operator issues an operator scope for a reason of 1 to 200 characters, which the audit record keeps. It ends with
@@ -80,11 +81,23 @@ func (h *Host) pluginEvent(by principal.Scope, kind event.Kind, plugin string, m
 	}
 }
 
-// CheckCore loads a core and holds it against what is installed, as the start of a turn does. The errors are those of
-// a rejected turn.
+// CheckCore loads a core and holds it against what is installed, as the start of a turn does, up to the frozen catalog:
+// two plugins that offer one tool name are a [*effect.ClashError]. The errors are those of a rejected or failed turn.
 func (h *Host) CheckCore(ctx context.Context, id string) (core.Core, error) {
 	ready, err := h.prepare(ctx, id)
-	return ready.core, err
+	if err != nil {
+		return core.Core{}, err
+	}
+	bound, err := h.supposed(ready.core, ready.core.Workspace())
+	if err != nil {
+		return core.Core{}, err
+	}
+	catalog, err := h.effects.Prepare(ctx, bound, h.setup(ready, redact.Set{}))
+	if err != nil {
+		return core.Core{}, err
+	}
+	catalog.Close()
+	return ready.core, nil
 }
 
 // Describe asks a module what it is, in an empty sandbox, for the builder. It needs no home; compiled code is kept in

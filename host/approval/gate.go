@@ -119,12 +119,16 @@ func (g *Gate) Decide(ctx context.Context, req Request) Decision {
 
 func (g *Gate) question(req Request) Question {
 	now := g.cfg.Clock()
+	open := g.cfg.AnswerTime
+	if g.cfg.Prompter == nil && g.cfg.Wait > 0 {
+		open = min(open, g.cfg.Wait) // an answer after the call has gone would allow nothing
+	}
 	return Question{
 		ID: g.cfg.IDs.Approval(), Session: req.Turn.Session(), Turn: req.Turn.ID(), Effect: req.Effect,
 		Principal: req.Turn.Principal().PrincipalID(), Core: req.Turn.Core().ID, Tool: req.Tool, Plugin: req.Plugin,
 		Risk: req.Risk, Needs: req.Needs, Why: req.Why, Arguments: req.Arguments, Digest: req.Digest,
 		RuleKey: req.Key.Rule, Cacheable: req.Cacheable,
-		Asked: now, Expires: now.Add(g.cfg.AnswerTime), State: Pending,
+		Asked: now, Expires: now.Add(open), State: Pending,
 	}
 }
 
@@ -148,7 +152,7 @@ func (g *Gate) answer(ctx context.Context, by principal.Scope, q Question) Answe
 
 // await polls for a decision that another process records. The poll reads one row by its key.
 func (g *Gate) await(ctx context.Context, by principal.Scope, q Question) Answer {
-	ctx, stop := context.WithTimeout(ctx, min(g.cfg.Wait, q.Expires.Sub(q.Asked)))
+	ctx, stop := context.WithTimeout(ctx, q.Expires.Sub(q.Asked))
 	defer stop()
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -158,6 +162,9 @@ func (g *Gate) await(ctx context.Context, by principal.Scope, q Question) Answer
 			return refusal(ctx)
 		case <-tick.C:
 			now, found, err := g.cfg.Journal.Question(ctx, by, q.ID)
+			if ctx.Err() != nil { // the store was asked as the time ran out: the time decides, not its error
+				return refusal(ctx)
+			}
 			if err != nil || !found {
 				return Answer{State: Denied, Reason: ReasonInterrupt}
 			}

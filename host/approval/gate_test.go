@@ -237,6 +237,32 @@ func TestAnotherProcessCanDecideWhileTheCallWaits(t *testing.T) {
 	})
 }
 
+// slowJournal is asked about a question just as the time runs out.
+type slowJournal struct{ approval.Journal }
+
+func (slowJournal) Question(ctx context.Context, _ principal.Scope, _ id.Approval) (approval.Question, bool, error) {
+	<-ctx.Done()
+	return approval.Question{}, false, ctx.Err()
+}
+
+func TestAWaitThatRunsOutIsAlwaysExpired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.cfg.Wait = 2 * time.Second
+		for _, journal := range []approval.Journal{b.store, slowJournal{b.store}} {
+			b.cfg.Journal = journal
+			d := approval.NewGate(b.cfg).Decide(t.Context(), b.request())
+			q := b.stored(d)
+			if d.Allowed || d.Reason != approval.ReasonExpired || q.State != approval.Expired {
+				t.Fatalf("%+v %s", d, q.State)
+			}
+			if open := q.Expires.Sub(q.Asked); open != 2*time.Second {
+				t.Fatalf("the question says it is open for %s", open)
+			}
+		}
+	})
+}
+
 // brokenJournal cannot store.
 type brokenJournal struct{ approval.Journal }
 

@@ -76,7 +76,7 @@ type ClashError struct {
 
 // Error names both provenances and what to do.
 func (e *ClashError) Error() string {
-	return fmt.Sprintf("two tools are called %s: %s and %s; remove one of them from the core's plugins", e.Name, e.First, e.Second)
+	return fmt.Sprintf("two tools are called %s, one of %s and one of %s: take one of them out of the core's agent.yaml", e.Name, e.First, e.Second)
 }
 
 // ToolError reports a tool that cannot stand in a catalog.

@@ -86,7 +86,7 @@ func (r *Runtime) approve(ctx context.Context, p *passage) verdict {
 func refusalWords(d gate.Decision, tool string) string {
 	switch d.Reason {
 	case gate.ReasonNoRoute:
-		return tool + " needs approval and nobody can be asked here: use `portcullis chat`, or --approve ask on a terminal"
+		return tool + " needs approval and nobody can be asked here: run it on a terminal, or with --approve wait=5m and decide in another one with `portcullis approvals allow ID`"
 	case gate.ReasonExpired:
 		return tool + " was not approved in time"
 	case gate.ReasonNotStored:

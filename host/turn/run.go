@@ -10,6 +10,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/provider"
+	"github.com/b3abf3ee/portcullis/policy/redact"
 )
 
 // Run runs one turn and returns how it ended. Before turn.started a refusal is a [*RejectedError]. After it every
@@ -164,6 +165,7 @@ func (x *Execution) finish(ctx context.Context, a *admitted, w *work, end ending
 		Fields: []event.Field{
 			event.F("outcome", string(end.outcome)), event.F("reason", end.reason),
 			event.F("steps", fmt.Sprint(w.steps)), event.F("effects", fmt.Sprint(len(w.effects))),
+			event.F("why", a.plan.Setup.Known.Text(redact.ForEvent, end.sentence)),
 		},
 	}
 	how, err := x.cfg.Journal.Finish(ctx, Terminal{
