@@ -71,10 +71,17 @@ type Limits struct {
 	Nesting     int // blocks within blocks
 	Depth       int // ifs, loops and tries within each other
 	BranchTable int // labels of all br_table of one function
+
+	// Effort bounds what compiling all functions together may take, whatever
+	// each may: 40 for an instruction, 1000 for a function, and for each
+	// function the square of its forks, a quarter of that of its blocks, and 20
+	// times its LocalBlocks. An optimising compiler does some 40 million a
+	// second.
+	Effort int
 }
 
 // DefaultLimits are several times what compilers emit for real plugins and well
-// below what makes an engine slow; limits_test.go holds them against both.
+// below what makes an engine slow; tests hold them against both.
 func DefaultLimits() Limits {
 	return Limits{
 		Features:     Core2,
@@ -107,5 +114,6 @@ func DefaultLimits() Limits {
 		Nesting:      8192,
 		Depth:        512,
 		BranchTable:  16_384,
+		Effort:       1_000_000_000,
 	}
 }

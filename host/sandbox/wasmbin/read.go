@@ -67,6 +67,7 @@ type decoder struct {
 	l           Limits
 	customBytes int
 	entries     uint64 // of all tables
+	effort      int
 }
 
 func (d *decoder) sections(wasm []byte) *Refusal {

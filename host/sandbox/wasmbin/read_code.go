@@ -96,6 +96,10 @@ func (d *decoder) bodies() *Refusal {
 		r := &reader{buf: b.Code, base: b.Offset}
 		w := bodyWalk{d: d, r: r, function: i, locals: d.m.localCount(i), open: open[:0]}
 		w.walk(&s)
+		d.effort += 1000 + 40*w.instructions + w.forks*w.forks + w.blocks*w.blocks/4 + 20*w.locals*w.blocks
+		if r.no == nil && d.effort > d.l.Effort {
+			r.fail(CodeEffort, "it is too much to compile: from function %d on it goes past the limit", i)
+		}
 		if r.no != nil {
 			return r.no
 		}
@@ -112,6 +116,7 @@ type bodyWalk struct {
 	open                     []instr // blocks, outermost first, without the function's own
 	blocks, values, branches int
 	loops, depth, forks      int
+	instructions             int
 }
 
 func (w *bodyWalk) walk(s *spaces) {
@@ -121,6 +126,7 @@ func (w *bodyWalk) walk(s *spaces) {
 		if r.no != nil {
 			return
 		}
+		w.instructions++
 		switch in.op {
 		case opBlock, opLoop, opIf, opTryTable:
 			w.open = append(w.open, in)

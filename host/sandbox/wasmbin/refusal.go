@@ -39,6 +39,7 @@ const (
 	CodeNesting      Code = "nesting"
 	CodeDepth        Code = "depth"
 	CodeBranchTable  Code = "branch_table"
+	CodeEffort       Code = "effort"
 	CodeTables       Code = "tables"
 	CodeTableEntries Code = "table_entries"
 	CodeTableGrow    Code = "table_grow"

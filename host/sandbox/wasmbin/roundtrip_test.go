@@ -65,6 +65,7 @@ func TestOrdinaryModulesPass(t *testing.T) {
 	half.Locals, half.LocalBlocks, half.BlockValues = half.Locals/2, half.LocalBlocks/2, half.BlockValues/2
 	half.Blocks, half.Loops, half.Forks, half.Depth = half.Blocks/2, half.Loops/2, half.Forks/2, half.Depth/2
 	half.Nesting, half.BranchTable, half.TableEntries, half.Elements, half.Data = half.Nesting/2, half.BranchTable/2, half.TableEntries/2, half.Elements/2, half.Data/2
+	half.Effort /= 2
 	n := 0
 	wasmFiles(t, func(path string, wasm []byte) {
 		n++

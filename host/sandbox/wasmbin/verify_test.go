@@ -196,6 +196,7 @@ func TestOwnLimits(t *testing.T) {
 		CodeDataBytes:    func(l *Limits) { l.DataBytes = 1 },
 		CodeCustomBytes:  func(l *Limits) { l.CustomBytes = 1 },
 		CodeStart:        func(l *Limits) { l.Start = false },
+		CodeEffort:       func(l *Limits) { l.Effort = 2079 },
 		CodeFeature:      func(l *Limits) { l.Features = Core1 },
 	} {
 		l := DefaultLimits()
