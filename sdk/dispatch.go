@@ -13,6 +13,9 @@ import (
 // error means that the input is no call at all; every other "no" is a fault in
 // the reply. Tests run handlers through this same function.
 func (p *Program) Invoke(ctx context.Context, input []byte, h Host) ([]byte, error) {
+	if p.refused != nil {
+		return nil, p.refused
+	}
 	var call wire.Call
 	if err := wire.Decode(input, wire.MaxCallBytes, &call); err != nil {
 		return nil, err

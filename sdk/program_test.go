@@ -108,6 +108,21 @@ func TestRegisterOnceOrPanic(t *testing.T) {
 	}
 }
 
+// What a guest does with a plugin that has mistakes: refuse_wasip1.go makes this program of them.
+func TestARefusedProgramAnswersWithItsMistakes(t *testing.T) {
+	_, mistakes := NewProgram(plugin(Tool("demo.a", "d", silent), Tool("demo.a", "d", silent)))
+	if mistakes == nil || !strings.Contains(mistakes.Error(), "\n  tool demo.a: there are two of that name") {
+		t.Fatalf("two tools of one name: %v", mistakes)
+	}
+	p := &Program{refused: mistakes}
+	if out, err := p.Describe(); out != nil || !errors.Is(err, mistakes) {
+		t.Errorf("Describe = %s, %v", out, err)
+	}
+	if out, err := p.Invoke(t.Context(), []byte(`{"id":"eff_1","tool":"demo.a","args":{}}`), Host{}); out != nil || !errors.Is(err, mistakes) {
+		t.Errorf("Invoke = %s, %v", out, err)
+	}
+}
+
 // panicOf is what f panics with, "" when it does not.
 func panicOf(f func()) (text string) {
 	defer func() {

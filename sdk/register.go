@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -13,16 +14,20 @@ import (
 // and there because an export has no argument to carry it.
 var registered *Program
 
-// Register makes p the plugin of this binary. Call it once, from init. It
-// panics with every mistake it finds: that is the author's to see at build
-// time, since `portcullis plugin build` loads the plugin.
+// Register makes p the plugin of this binary. Call it once, from init. With a
+// plugin that has mistakes it panics in an ordinary Go program, a test for
+// instance. In a guest it keeps the list instead, and portcullis_describe gives
+// it as the error: `portcullis plugin build` asks for the description, and its
+// reader is to see the mistakes and no stack.
 func Register(p Plugin) {
 	if registered != nil {
-		panic("sdk: Register called twice: first " + registered.desc.ID + ", then " + p.ID + "; a binary is one plugin")
+		refuse(errors.New("sdk: Register called twice: first " + registered.desc.ID + ", then " + p.ID + "; a binary is one plugin"))
+		return
 	}
 	prog, err := NewProgram(p)
 	if err != nil {
-		panic(err.Error())
+		refuse(err)
+		return
 	}
 	registered = prog
 }
@@ -33,8 +38,9 @@ func Registered() *Program { return registered }
 
 // Program is a plugin that has been checked and can be called.
 type Program struct {
-	desc  wire.Description
-	tools map[string]ToolSpec
+	desc    wire.Description
+	tools   map[string]ToolSpec
+	refused error // in a guest: what Register found, the answer to every export
 }
 
 // NewProgram checks a plugin without registering it. The error lists every
@@ -65,8 +71,14 @@ func NewProgram(p Plugin) (*Program, error) {
 	return prog, nil
 }
 
-// Describe is the output of the export portcullis_describe.
-func (p *Program) Describe() ([]byte, error) { return json.Marshal(p.desc) }
+// Describe is the output of the export portcullis_describe. The error is the
+// list of mistakes of a plugin that [Register] did not take.
+func (p *Program) Describe() ([]byte, error) {
+	if p.refused != nil {
+		return nil, p.refused
+	}
+	return json.Marshal(p.desc)
+}
 
 // checkPlugin finds what is wrong before any tool is looked at. The manifest
 // has more rules (package manifest); these are the ones worth hearing at once.

@@ -76,6 +76,8 @@ func TestAbilityNotGivenToTheCallIsDenied(t *testing.T) {
 			reply, _ := ask[wire.Ack](t, p, fn, `{"key":"k","path":"a.txt","from":"a.txt","to":"b.txt","mode":"replace","url":"http://x","method":"GET"}`, "", opt)
 			if code(reply.Fault) != wire.CodeDenied {
 				t.Errorf("%s with %s answered %+v", fn, have, reply.Fault)
+			} else if want := `add sdk.Needs("` + imp.Needs + `") to the tool`; !strings.Contains(reply.Fault.Message, want) {
+				t.Errorf("%s says %q, which lacks %s", fn, reply.Fault.Message, want)
 			}
 		}
 	}

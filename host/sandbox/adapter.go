@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/host/effect"
@@ -79,6 +80,9 @@ func (a *Adapter) Invoke(ctx context.Context, call effect.Call) effect.Outcome {
 	out := a.plugin.Call(ctx, wire.ExportInvoke, input, opt)
 	ended := a.read(call, out)
 	ended.Logs, ended.Duration, ended.Stats = out.Logs, out.Stats.Duration, out.Stats.Map()
+	if _, stack := said(out); stack != "" {
+		ended.Logs = append(ended.Logs, wire.LogRecord{Level: "debug", Message: stack})
+	}
 	return ended
 }
 
@@ -187,10 +191,20 @@ func (a *Adapter) detail(out Outcome) string {
 	if out.Stats.Duration > 0 {
 		d += " after " + out.Stats.Duration.Round(time.Microsecond).String()
 	}
-	if out.Text != "" {
-		d += "; it said: " + out.Text
+	if words, _ := said(out); words != "" {
+		d += "; it said: " + words
 	}
 	return d
+}
+
+// said splits what a guest said of its failure. What broke off writes its reason
+// on the first line and then a stack, which is for whoever debugs it.
+func said(out Outcome) (words, stack string) {
+	if out.Status == GuestError {
+		return out.Text, ""
+	}
+	words, stack, _ = strings.Cut(out.Text, `\n`)
+	return words, stack
 }
 
 var _ effect.Adapter = (*Adapter)(nil)

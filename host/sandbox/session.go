@@ -137,7 +137,8 @@ func (s *Session) serve(ctx context.Context, a *ability, in []byte) ([]byte, err
 		return nil, &trapError{status: LimitPassed, reason: "host_calls"}
 	}
 	if !s.opt.Abilities.Has(a.needs) {
-		return faultFrame(faultf(wire.CodeDenied, "%s is not granted to this call: it needs %s", a.name, a.needs)), nil
+		// The gate has let the tool through with all that it lists, so this one is not in its list.
+		return faultFrame(faultf(wire.CodeDenied, "%s needs %s, and the tool that was called does not list it: add sdk.Needs(%q) to the tool", a.name, a.needs, a.needs.String())), nil
 	}
 	reply, err := a.guarded(s, context.WithValue(ctx, insideKey{}, true), in)
 	if err == nil && ctx.Err() != nil {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/app"
 	"github.com/b3abf3ee/portcullis/cli/internal/bundle"
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
 	"github.com/b3abf3ee/portcullis/host"
+	"github.com/b3abf3ee/portcullis/host/sandbox"
 	"github.com/b3abf3ee/portcullis/sdk/manifest"
 )
 
@@ -50,4 +52,23 @@ func (s *shell) makePlugins(ctx context.Context, source bundle.Source, work, cac
 		}
 	}
 	return made, err
+}
+
+// describeProblem tells why a plugin did not describe itself. The sdk answers with the mistakes of sdk.Register as its
+// error text; anything else broke off, and of that the first line is the reason and the rest a stack.
+func describeProblem(out sandbox.Outcome) *console.Problem {
+	p := &console.Problem{
+		Code: "describe_failed", Message: "the plugin cannot say what it is: it ended with " + string(out.Status), Exit: console.ExitNo,
+		Remedy: "mend what its init does (`go test` in its folder runs the same code) and build it again",
+	}
+	words := strings.Split(out.Text, `\n`) // the sandbox writes line breaks as this
+	switch {
+	case out.Text == "":
+	case out.Status == sandbox.GuestError:
+		p.Message = strings.TrimPrefix(strings.Join(words, "\n"), "sdk: ")
+		p.Remedy = "mend that in what sdk.Register is given and build it again"
+	default:
+		p.Message += "; it said: " + words[0]
+	}
+	return p
 }

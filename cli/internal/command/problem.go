@@ -107,11 +107,7 @@ func buildProblem(err error) *console.Problem {
 	var unfit *sandbox.LoadError
 	switch {
 	case errors.As(err, &silent):
-		p := &console.Problem{Code: "describe_failed", Message: "the plugin cannot say what it is: it ended with " + string(silent.Outcome.Status), Exit: console.ExitNo, Remedy: "mend what its init does (`go test` in its folder runs the same code) and build it again"}
-		if silent.Outcome.Text != "" {
-			p.Message += "; it said:\n" + silent.Outcome.Text
-		}
-		return p
+		return describeProblem(silent.Outcome)
 	case errors.As(err, &unfit):
 		return &console.Problem{Code: "plugin_" + string(unfit.Code), Message: unfit.Sentence, Exit: console.ExitNo, Remedy: "`portcullis plugin inspect` shows what a plugin imports and asks for"}
 	case errors.As(err, &toolchain):
