@@ -16,6 +16,11 @@
 // in sdk.Needs, what the manifest's egress does not list, and what passes a
 // size of package wire.
 //
+// It needs the standard library and the sdk, so that `portcullis plugin new`
+// can put it beside the sdk in a plugin's vendor folder. Schemas are therefore
+// checked by code of its own, which knows what the sdk derives from Go types and
+// ends the test at anything else (see [Plugin.Schemas]).
+//
 // What it does not have is policy, approval and metering; those belong to the
 // host. A [Plugin] is for one test and not for several goroutines.
 package plugintest

@@ -19,6 +19,7 @@ type Plugin struct {
 	program *sdk.Program
 	desc    wire.Description
 	world   *world
+	check   SchemaCheck
 }
 
 // New takes the plugin that the package under test registers in init. It fails
@@ -59,7 +60,7 @@ func open(t testing.TB, program *sdk.Program) *Plugin {
 	if err := m.Validate(); err != nil {
 		t.Fatalf("plugintest: %v", err)
 	}
-	return &Plugin{program: program, desc: desc, world: newWorld(desc)}
+	return &Plugin{program: program, desc: desc, world: newWorld(desc), check: derived}
 }
 
 // Files puts files into the workspace, making the directories above them. A
@@ -176,7 +177,7 @@ func (p *Plugin) invoke(t testing.TB, tool, args string) wire.Reply {
 	if !ok {
 		t.Fatalf("plugintest: plugin %s has no tool %q", p.desc.ID, tool)
 	}
-	if fault := checkArgs(t, spec, args); fault != nil {
+	if fault := p.checkArgs(t, spec, args); fault != nil {
 		return wire.Reply{Fault: fault}
 	}
 	input, err := json.Marshal(wire.Call{ID: callID, Tool: tool, Args: json.RawMessage(args)})
@@ -196,7 +197,7 @@ func (p *Plugin) invoke(t testing.TB, tool, args string) wire.Reply {
 		t.Fatalf("plugintest: reply of %s: %v", tool, err)
 	}
 	if reply.Fault == nil {
-		checkResult(t, spec, reply.Result)
+		p.checkResult(t, spec, reply.Result)
 	}
 	return reply
 }

@@ -2,6 +2,7 @@ package plugintest_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -103,17 +104,39 @@ func TestWhatFailsATest(t *testing.T) {
 		f    func(tb testing.TB)
 		want string
 	}{
-		"no plugin":             {func(tb testing.TB) { plugintest.New(tb) }, "no plugin is registered"},
-		"bad plugin":            {func(tb testing.TB) { plugintest.For(tb, sdk.Plugin{ID: "x"}) }, "cannot be registered"},
-		"bad manifest":          {func(tb testing.TB) { q := plugin(); q.Limits.DeadlineMS = -1; plugintest.For(tb, q) }, "limits.deadline_ms"},
-		"unknown tool":          {func(tb testing.TB) { plugintest.For(tb, p).Call(tb, "demo.none", `{}`) }, "has no tool"},
-		"a fault":               {func(tb testing.TB) { plugintest.For(tb, p).Call(tb, "demo.greet", `{"name":"nobody"}`) }, "demo.greet answered not_found: there is no nobody"},
-		"a result for a fault":  {func(tb testing.TB) { plugintest.For(tb, p).Fault(tb, "demo.greet", `{"name":"Ann"}`) }, "was to answer with a fault"},
-		"result off its schema": {func(tb testing.TB) { plugintest.For(tb, p).Call(tb, "demo.wrong", `{}`) }, "does not fit its output schema"},
+		"no plugin":                    {func(tb testing.TB) { plugintest.New(tb) }, "no plugin is registered"},
+		"bad plugin":                   {func(tb testing.TB) { plugintest.For(tb, sdk.Plugin{ID: "x"}) }, "cannot be registered"},
+		"bad manifest":                 {func(tb testing.TB) { q := plugin(); q.Limits.DeadlineMS = -1; plugintest.For(tb, q) }, "limits.deadline_ms"},
+		"unknown tool":                 {func(tb testing.TB) { plugintest.For(tb, p).Call(tb, "demo.none", `{}`) }, "has no tool"},
+		"a fault":                      {func(tb testing.TB) { plugintest.For(tb, p).Call(tb, "demo.greet", `{"name":"nobody"}`) }, "demo.greet answered not_found: there is no nobody"},
+		"a result for a fault":         {func(tb testing.TB) { plugintest.For(tb, p).Fault(tb, "demo.greet", `{"name":"Ann"}`) }, "was to answer with a fault"},
+		"a schema that is not checked": {func(tb testing.TB) { plugintest.For(tb, own(p)).Call(tb, "demo.own", `{"a":2}`) }, `the input schema of demo.own has the keyword "multipleOf", which is not checked here: give Plugin.Schemas`},
+		"result off its schema":        {func(tb testing.TB) { plugintest.For(tb, p).Call(tb, "demo.wrong", `{}`) }, "does not fit its output schema"},
 	} {
 		if got := failed(t, c.f); !strings.Contains(got, c.want) {
 			t.Errorf("%s: the test said %q, want %q", name, got, c.want)
 		}
+	}
+}
+
+// own adds a tool whose schema says more than the sdk derives.
+func own(p sdk.Plugin) sdk.Plugin {
+	p.Tools = append(p.Tools, sdk.Tool("demo.own", "d", func(context.Context, json.RawMessage, sdk.Host) (struct{}, error) {
+		return struct{}{}, nil
+	}, sdk.InputSchema(`{"type":"object","properties":{"a":{"multipleOf":2}}}`)))
+	return p
+}
+
+func TestAnotherValidatorChecksSchemas(t *testing.T) {
+	p := plugintest.For(t, own(plugin())).Schemas(func(schema, instance []byte) error {
+		if strings.Contains(string(schema), "multipleOf") && string(instance) == `{"a":3}` {
+			return errors.New("3 is odd")
+		}
+		return nil
+	})
+	p.Call(t, "demo.own", `{"a":2}`)
+	if f := p.Fault(t, "demo.own", `{"a":3}`); f.Code != sdk.Invalid || f.Message != "3 is odd" {
+		t.Errorf("got %+v", f)
 	}
 }
 
