@@ -78,7 +78,7 @@ func (s *shell) callTool(c *cli.Context) error {
 		show.room()
 		answer := callAnswer{
 			ID: r.ID, Tool: r.Tool, Plugin: r.Plugin, Status: r.Status, Started: r.Started, Reason: r.Reason, Sentence: r.Sentence,
-			Remedy: r.Remedy, Approval: r.Approval, Duration: milliseconds(r.Duration), Result: view(r.Views).JSON(),
+			Remedy: s.out.Typed(r.Remedy), Approval: r.Approval, Duration: milliseconds(r.Duration), Result: view(r.Views).JSON(),
 		}
 		if c.Bool("trace") {
 			answer.Stages = stagesOf(r.Stages)
@@ -107,7 +107,7 @@ func sayCalled(out, notes *console.Text, r effect.Result, v redact.View) {
 		notes.Prose("  ", r.Sentence)
 	}
 	if r.Remedy != "" {
-		notes.Say("  type: %s", r.Remedy)
+		notes.Say("  type: %s", console.Command(r.Remedy))
 	}
 }
 

@@ -22,6 +22,9 @@ func (s *shell) doctor() *cli.Command {
 				return err
 			}
 			found := doctor.Examine(c.Context, home, doctor.Machine{Env: s.proc.Env, Cache: home.Cache(s.proc.Env)})
+			for i := range found {
+				found[i].Remedy = s.out.Typed(found[i].Remedy)
+			}
 			answer := struct {
 				Home     string           `json:"home"`
 				Worst    doctor.Level     `json:"worst"`
@@ -62,7 +65,7 @@ func sayFindings(t *console.Text, found []doctor.Finding) {
 			t.Prose("      ", more)
 		}
 		if f.Remedy != "" {
-			t.Say("      to mend: %s", f.Remedy)
+			t.Say("      to mend: %s", console.Command(f.Remedy))
 		}
 	}
 }

@@ -85,7 +85,7 @@ func (s *shell) initCheck(home app.Home, source bundle.Source) error {
 		look("plugins/"+n, "plugin "+n)
 	}
 	if !answer.Done {
-		answer.Next = append(answer.Next, "portcullis init")
+		answer.Next = s.typed([]string{"portcullis init"})
 	}
 	if err := s.out.Answer(answer, func(t *console.Text) { sayInit(t, answer) }); err != nil || answer.Done {
 		return err
@@ -131,6 +131,7 @@ func (s *shell) initHome(c *cli.Context, home app.Home, source bundle.Source) (e
 	if err != nil {
 		return err
 	}
+	answer.Next = s.typed(answer.Next)
 	return s.out.Answer(answer, func(t *console.Text) { sayInit(t, answer) })
 }
 

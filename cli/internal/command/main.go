@@ -24,6 +24,13 @@ func Main(ctx context.Context, args []string, p console.Process) int {
 	app := s.tree()
 	// Whether failures are a document must be known before the line is understood: it may be the line that fails.
 	s.out = console.NewPrinter(p, asksForJSON(args), p.Env("NO_COLOR") == "")
+	s.out.Type(console.Typing{Program: p.Typed})
+	if unfinished, ok := completes(args); ok {
+		for _, word := range complete(app, unfinished) {
+			s.out.Out().Say("%s", word)
+		}
+		return console.ExitDone
+	}
 	ordered, err := order(app, args)
 	if err == nil {
 		err = app.RunContext(ctx, ordered)
@@ -95,19 +102,18 @@ func asksForJSON(args []string) bool {
 // tree is the whole command line.
 func (s *shell) tree() *cli.App {
 	app := &cli.App{
-		Name:                 "portcullis",
-		Usage:                "run AI-agent tools as WebAssembly plugins behind one gate",
-		HideVersion:          true,
-		HideHelpCommand:      true, // order knows it
-		EnableBashCompletion: true,
-		Flags:                s.globalFlags(),
-		Commands:             s.commands(),
-		Writer:               s.proc.Out,
-		ErrWriter:            io.Discard, // failures are shown by finish alone
-		ExitErrHandler:       func(*cli.Context, error) {},
-		OnUsageError:         onUsageError,
-		Before:               s.readGlobals,
-		Action:               s.bare,
+		Name:            "portcullis",
+		Usage:           "run AI-agent tools as WebAssembly plugins behind one gate",
+		HideVersion:     true,
+		HideHelpCommand: true, // order knows it
+		Flags:           s.globalFlags(),
+		Commands:        s.commands(),
+		Writer:          s.proc.Out,
+		ErrWriter:       io.Discard, // failures are shown by finish alone
+		ExitErrHandler:  func(*cli.Context, error) {},
+		OnUsageError:    onUsageError,
+		Before:          s.readGlobals,
+		Action:          s.bare,
 	}
 	for _, c := range app.Commands {
 		prepare(c)
@@ -140,6 +146,7 @@ func (s *shell) readGlobals(c *cli.Context) error {
 		return usage("log level %q is not one of debug, info, warn, error, off", s.flags.logLevel)
 	}
 	s.out = console.NewPrinter(s.proc, c.Bool("json"), !c.Bool("no-color") && s.proc.Env("NO_COLOR") == "")
+	s.out.Type(console.Typing{Program: s.proc.Typed, Home: s.flags.home})
 	return nil
 }
 

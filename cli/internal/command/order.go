@@ -7,16 +7,10 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// completionFlag is what the shell's completion appends to a line.
-const completionFlag = "--generate-bash-completion"
-
 // order moves flags in front of operands, where urfave/cli expects them: global ones behind the program's name, a
 // command's own behind the command. It knows the tree, so a flag's value is never taken for an operand, and it finds
 // unknown commands and flags with the nearest that exist. Everything behind "--" is an operand.
 func order(app *cli.App, args []string) ([]string, error) {
-	if len(args) > 0 && args[len(args)-1] == completionFlag {
-		return args, nil // an unfinished line: urfave/cli completes it as it stands
-	}
 	l := line{app: app, commands: app.Commands, path: []string{app.Name}}
 	rest := args[min(1, len(args)):]
 	for len(rest) > 0 {

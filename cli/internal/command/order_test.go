@@ -1,7 +1,10 @@
 package command
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -37,7 +40,6 @@ func TestFlagsMayStandAnywhere(t *testing.T) {
 		"portcullis plugin -h":                        "portcullis plugin -h",
 		"portcullis":                                  "portcullis",
 		"portcullis call -- a --json --generate-ba-c": "portcullis call -- a --json --generate-ba-c",
-		"portcullis call --generate-bash-completion":  "portcullis call --generate-bash-completion",
 	} {
 		got, err := order(testTree(), strings.Fields(in))
 		if err != nil || strings.Join(got, " ") != want {
@@ -102,6 +104,45 @@ func TestOrderOfFlagsAndOperandsDoesNotMatter(t *testing.T) {
 		}
 		if !reflect.DeepEqual(tail, operands) && len(operands) > 0 {
 			t.Fatalf("operands %q became %q", operands, tail)
+		}
+	})
+}
+
+func TestCompletionKnowsTheTree(t *testing.T) {
+	for in, want := range map[string]string{
+		"portcullis":                            "call plugin",
+		"portcullis plugin":                     "list new",
+		"portcullis --home plugin":              "call plugin",
+		"portcullis --home":                     "",
+		"portcullis plugin new":                 "",
+		"portcullis plugin new --n":             "--name",
+		"portcullis plugin new --name":          "",
+		"portcullis call -":                     "--home --json --args --fresh --help",
+		"portcullis call -- x":                  "",
+		"portcullis --":                         "",
+		"portcullis call --args -- -":           "",
+		"portcullis nothing":                    "call plugin",
+		"portcullis call x --generate-bash-com": "",
+	} {
+		if got := strings.Join(complete(testTree(), strings.Fields(in)), " "); got != want {
+			t.Errorf("complete(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// Whatever is on the line and wherever "--" stands, asking how it goes on runs nothing: every command of these would
+// at least make a home or say that there is none.
+func TestCompletionRunsNothing(t *testing.T) {
+	dir := t.TempDir()
+	words := []string{"--", "run", "init", "doctor", "hello", "--home", "--json", "--script=x", "-", "call", "--args", "{}", "--home=h"}
+	rapid.Check(t, func(t *rapid.T) {
+		line := append([]string{"portcullis"}, rapid.SliceOfN(rapid.SampledFrom(words), 0, 6).Draw(t, "line")...)
+		var out, notes bytes.Buffer
+		p := console.Process{In: strings.NewReader(""), Out: &out, Err: &notes, Dir: dir, Env: func(string) string { return dir }}
+		code := Main(context.Background(), append(line, completionFlag), p)
+		left, err := os.ReadDir(dir)
+		if code != console.ExitDone || notes.Len() > 0 || err != nil || len(left) > 0 || strings.ContainsAny(out.String(), " {") {
+			t.Fatalf("completing %q: exit code %d, %q, %q, left %v (%v)", line, code, out.String(), notes.String(), left, err)
 		}
 	})
 }

@@ -52,7 +52,7 @@ func (s *shell) builtIn(typed string) (string, error) {
 		}
 	}
 	p := usage("%s has no %s", typed, manifest.FileName)
-	p.Code, p.Remedy = "plugin_source_manifest_missing", "build it first: `portcullis plugin build "+shellQuote(typed)+"`"
+	p.Code, p.Remedy = "plugin_source_manifest_missing", "build it first: `portcullis plugin build "+console.Quote(typed)+"`"
 	return "", p
 }
 
@@ -120,7 +120,7 @@ func concrete(m *manifest.Manifest, name string) []string {
 		}
 	}
 	if len(out) == 0 {
-		out = []string{shellQuote(parsed.Example())}
+		out = []string{console.Quote(parsed.Example())}
 	}
 	return out
 }

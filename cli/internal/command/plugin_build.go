@@ -97,7 +97,7 @@ func (s *shell) buildOne(c *cli.Context, typed string) error {
 	b := buildOf(r.Manifest, out, r.Skipped, r.Warnings)
 	return s.out.Answer(b, func(t *console.Text) {
 		sayBuilt(t, b)
-		t.Say("next: `portcullis plugin install %s`", shellQuote(typed))
+		t.Say("next: `portcullis plugin install %s`", console.Quote(typed))
 	})
 }
 

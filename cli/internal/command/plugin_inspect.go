@@ -70,7 +70,7 @@ func (s *shell) inspect(c *cli.Context) error {
 	}
 	answer.Needs, answer.Grants = needsOf(answer.Manifest, granted), granted.Strings()
 	answer.Imports = importsOf(answer.Manifest, granted)
-	return s.out.Answer(answer, func(t *console.Text) { sayInspected(t, answer, grantLines(answer.Manifest, granted)) })
+	return s.out.Answer(answer, func(t *console.Text) { sayInspected(t, answer, s.typed(grantLines(answer.Manifest, granted))) })
 }
 
 // inspectTarget reads an installed plugin, or one in a folder.

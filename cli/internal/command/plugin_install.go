@@ -66,7 +66,7 @@ func (s *shell) install(ctx context.Context, r *app.Records, dir, coreID string)
 		CoreAdded bool     `json:"core_changed"`
 		Needs     []need   `json:"needs"`
 		Next      []string `json:"next"`
-	}{ID: in.ID, Version: in.Version, Digest: in.Digest, Path: in.Path, Core: coreID, Needs: needsOf(in.Manifest, granted), Next: grantLines(in.Manifest, granted)}
+	}{ID: in.ID, Version: in.Version, Digest: in.Digest, Path: in.Path, Core: coreID, Needs: needsOf(in.Manifest, granted), Next: s.typed(grantLines(in.Manifest, granted))}
 	if coreID != "" {
 		if answer.CoreAdded, err = pin(ctx, home, coreID, in); err != nil {
 			return err

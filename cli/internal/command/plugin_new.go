@@ -54,7 +54,7 @@ func (s *shell) pluginNew() *cli.Command {
 
 // nextCommands is what to type after `plugin new`, in order; a test types it.
 func nextCommands(dir, name string) []string {
-	quoted := shellQuote(dir)
+	quoted := console.Quote(dir)
 	return []string{
 		"portcullis plugin build " + quoted,
 		"portcullis plugin install " + quoted + " --core assistant",
@@ -77,15 +77,4 @@ func (s *shell) path(typed string) string {
 		return filepath.Clean(typed)
 	}
 	return filepath.Join(s.proc.Dir, typed)
-}
-
-// shellQuote makes one word of a POSIX shell out of s.
-func shellQuote(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@%+=,", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

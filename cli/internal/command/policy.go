@@ -102,6 +102,7 @@ func (s *shell) explain(c *cli.Context) (err error) {
 		return err
 	}
 	a := explainOf(x)
+	a.Remedy = s.out.Typed(a.Remedy)
 	err = s.out.Answer(a, func(t *console.Text) { sayExplained(t, a) })
 	if err == nil && (!a.Found || a.Decision == policy.Deny || a.Arguments != "" || !a.URL.allowed()) {
 		err = no{}
@@ -162,6 +163,6 @@ func sayExplained(t *console.Text, a explainAnswer) {
 		}
 	}
 	if a.Remedy != "" {
-		t.Say("to change that: %s", a.Remedy)
+		t.Say("to change that: %s", console.Command(a.Remedy))
 	}
 }

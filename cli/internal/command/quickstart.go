@@ -149,7 +149,7 @@ func sayTraced(t *console.Text, n int, r effect.Result) {
 	t.Say("%s %s  %s in %s", console.Bold("effect "+string(rune('0'+n))+":"), console.Bold(r.Tool), statusStyle(r.Status), took(r.Duration))
 	sayStages(t, r.Stages)
 	if r.Remedy != "" {
-		t.Say("  to change that: %s", r.Remedy)
+		t.Say("  to change that: %s", console.Command(r.Remedy))
 	}
 	v := r.Views
 	views := []struct{ name, text string }{
@@ -181,7 +181,7 @@ func saySearched(t *console.Text, o quickstart.Outcome, kept string, all time.Du
 		t.Say("%s the planted secret is in %s", console.Bad("found:"), place)
 	}
 	if kept != "" {
-		t.Say("the home is kept in %s; look around with --home %s", kept, shellQuote(kept))
+		t.Say("the home is kept in %s; look around with --home %s", kept, console.Quote(kept))
 	}
 	t.Say("all in %s; next: `portcullis init` makes a home of your own", took(all))
 }

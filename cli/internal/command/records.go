@@ -84,3 +84,12 @@ func document(raw []byte) json.RawMessage {
 	}
 	return raw
 }
+
+// typed are command lines as they must be typed to act on this home.
+func (s *shell) typed(lines []string) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = s.out.Typed(l)
+	}
+	return out
+}

@@ -76,6 +76,6 @@ func sayEffect(t *console.Text, r effect.Result) {
 	}
 	t.Say("  %s (%s)  %s", statusStyle(r.Status), r.Reason, r.Sentence)
 	if r.Remedy != "" {
-		t.Say("  to change that: %s", r.Remedy)
+		t.Say("  to change that: %s", console.Command(r.Remedy))
 	}
 }

@@ -12,6 +12,7 @@ type Printer struct {
 	out, err *Text
 	raw      io.Writer
 	json     bool
+	typing   Typing
 }
 
 // NewPrinter returns a Printer over a process's streams.
@@ -24,6 +25,12 @@ func NewPrinter(p Process, asJSON, colour bool) *Printer {
 		json: asJSON,
 	}
 }
+
+// Type sets how commands are to be typed, in every text and failure from now on.
+func (p *Printer) Type(y Typing) { p.typing, p.out.typing, p.err.typing = y, y, y }
+
+// Typed is a remedy, or a line of commands, as it must be typed: for what goes into a document.
+func (p *Printer) Typed(remedy string) string { return p.typing.Remedy(remedy) }
 
 // JSON reports whether the answer is a JSON document.
 func (p *Printer) JSON() bool { return p.json }
@@ -45,6 +52,9 @@ func (p *Printer) Answer(doc any, human func(*Text)) error {
 
 // Fail prints a failure: under --json as a document on stdout, else on stderr.
 func (p *Printer) Fail(f *Problem) error {
+	typed := *f
+	typed.Message, typed.Remedy = p.typing.Sentence(f.Message), p.typing.Remedy(f.Remedy)
+	f = &typed
 	if p.json {
 		return p.document(f.Document())
 	}

@@ -16,6 +16,7 @@ type Process struct {
 	Env      func(string) string // value of a variable, empty when it is not set
 	Dir      string              // working directory, absolute
 	Program  string              // path of the running program; empty when it is not known
+	Typed    string              // how the program is typed; empty is "portcullis"
 	Signals  <-chan os.Signal    // interrupts; nil: there are none
 	Kill     func()              // ends the process at once, on a second interrupt
 }
@@ -37,7 +38,7 @@ func System() Process {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	return Process{
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv, Dir: dir, Program: program,
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv, Dir: dir, Program: program, Typed: typedAs(os.Args[0], dir),
 		Signals: signals,
 		Kill:    func() { os.Exit(ExitInterrupted) },
 	}

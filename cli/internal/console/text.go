@@ -14,6 +14,8 @@ type Text struct {
 	paint bool
 	width int
 	err   error
+
+	typing Typing
 }
 
 // NewText returns a Text on w; paint turns colours on, width is the terminal's in columns, 0 when it has none.
@@ -21,14 +23,22 @@ func NewText(w io.Writer, paint bool, width int) *Text {
 	return &Text{w: w, paint: paint, width: width}
 }
 
-// Say writes one formatted line, the line break included.
+// Say writes one formatted line, the line break included. Commands between backticks of the format, and those given as
+// a [Command], are written as they must be typed.
 func (t *Text) Say(format string, args ...any) {
-	t.write(fmt.Sprintf(format, t.safe(args)...) + "\n")
+	t.write(fmt.Sprintf(t.format(format), t.safe(args)...) + "\n")
 }
 
 // Part writes a piece of a line, for a question whose answer stands behind it.
 func (t *Text) Part(format string, args ...any) {
-	t.write(fmt.Sprintf(format, t.safe(args)...))
+	t.write(fmt.Sprintf(t.format(format), t.safe(args)...))
+}
+
+// format is a format with its commands as they must be typed.
+func (t *Text) format(format string) string {
+	y := t.typing
+	y.Program, y.Home = strings.ReplaceAll(y.Program, "%", "%%"), Line(strings.ReplaceAll(y.Home, "%", "%%"))
+	return y.Sentence(format)
 }
 
 // Prose writes a text of several lines as [Prose] leaves it, each line indented, ended by a line break.
@@ -63,6 +73,8 @@ func (t *Text) value(a any) any {
 	switch v := a.(type) {
 	case Styled:
 		return t.style(v)
+	case Command:
+		return Line(t.typing.Remedy(string(v)))
 	case bool, int, int64, float64, uint64:
 		return v
 	case string:
@@ -74,6 +86,10 @@ func (t *Text) value(a any) any {
 	}
 	return Line(fmt.Sprint(a))
 }
+
+// Command is an argument of [Text.Say] that tells a person what to type: its commands are written as they must be
+// typed, see [Typing].
+type Command string
 
 // Styled is text with a colour. Its text is escaped like any other.
 type Styled struct {

@@ -3,7 +3,7 @@ _portcullis() {
 	local cur words
 	cur="${COMP_WORDS[COMP_CWORD]}"
 	words=("${COMP_WORDS[@]:1:COMP_CWORD-1}")
-	[[ "$cur" == -* ]] && words+=("$cur")
+	if [[ "$cur" == -- ]]; then words+=(-); elif [[ "$cur" == -* ]]; then words+=("$cur"); fi
 	local IFS=$'\n'
 	COMPREPLY=($(compgen -W "$(portcullis "${words[@]}" --generate-bash-completion 2>/dev/null)" -- "$cur"))
 }
