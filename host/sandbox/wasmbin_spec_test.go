@@ -21,22 +21,23 @@ import (
 // WebAssembly each needs.
 var specSuites = []struct {
 	dir      string
+	engine   wazero.RuntimeConfig
 	core     api.CoreFeatures
 	features wasmbin.Features
 	// until is the line of a file from which on it is about typed function
 	// references and recursive types, which this host does not run.
 	until map[string]int
 }{
-	{"v1", api.CoreFeaturesV1, wasmbin.Core1, nil},
-	{"v2", api.CoreFeaturesV2, wasmbin.Core2, nil},
-	{"tail-call", api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall, wasmbin.Core2 | wasmbin.TailCall, nil},
-	{"threads", api.CoreFeaturesV2 | experimental.CoreFeaturesThreads, wasmbin.Core2 | wasmbin.Threads, nil},
+	{"v1", wazero.NewRuntimeConfigInterpreter(), api.CoreFeaturesV1, wasmbin.Core1, nil},
+	{"v2", wazero.NewRuntimeConfigCompiler(), api.CoreFeaturesV2, wasmbin.Core2, nil},
+	{"tail-call", wazero.NewRuntimeConfigCompiler(), api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall, wasmbin.Core2 | wasmbin.TailCall, nil},
+	{"threads", wazero.NewRuntimeConfigCompiler(), api.CoreFeaturesV2 | experimental.CoreFeaturesThreads, wasmbin.Core2 | wasmbin.Threads, nil},
 	{
-		"exception-handling", api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall | experimental.CoreFeaturesExceptionHandling,
+		"exception-handling", wazero.NewRuntimeConfigCompiler(), api.CoreFeaturesV2 | experimental.CoreFeaturesTailCall | experimental.CoreFeaturesExceptionHandling,
 		wasmbin.Core2 | wasmbin.TailCall | wasmbin.Exceptions,
 		map[string]int{"tag.json": 30, "try_table.json": 420},
 	},
-	{"extended-const", api.CoreFeaturesV2 | experimental.CoreFeaturesExtendedConst, wasmbin.Core2 | wasmbin.ExtendedConst, nil},
+	{"extended-const", wazero.NewRuntimeConfigCompiler(), api.CoreFeaturesV2 | experimental.CoreFeaturesExtendedConst, wasmbin.Core2 | wasmbin.ExtendedConst, nil},
 }
 
 // specDir is where the engine keeps the specification's tests.
@@ -104,7 +105,7 @@ func TestMeteringKeepsTheSpecification(t *testing.T) {
 			}
 			counts := map[string]int{}
 			for _, file := range files {
-				compareSpec(t, file, suite.core, suite.features, suite.until[filepath.Base(file)], counts)
+				compareSpec(t, file, suite.engine.WithCoreFeatures(suite.core), suite.features, suite.until[filepath.Base(file)], counts)
 			}
 			t.Logf("%s: %d files, %v", suite.dir, len(files), counts)
 			if counts["assert_return"] == 0 {
@@ -114,7 +115,7 @@ func TestMeteringKeepsTheSpecification(t *testing.T) {
 	}
 }
 
-func compareSpec(t *testing.T, file string, core api.CoreFeatures, features wasmbin.Features, until int, counts map[string]int) {
+func compareSpec(t *testing.T, file string, rc wazero.RuntimeConfig, features wasmbin.Features, until int, counts map[string]int) {
 	raw, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -123,8 +124,8 @@ func compareSpec(t *testing.T, file string, core api.CoreFeatures, features wasm
 	if err := json.Unmarshal(raw, &spec); err != nil {
 		t.Fatal(err)
 	}
-	plain := newSpecRun(t, file, core, func(wasm []byte) ([]byte, error) { return wasm, nil })
-	metered := newSpecRun(t, file, core, func(wasm []byte) ([]byte, error) {
+	plain := newSpecRun(t, file, rc, func(wasm []byte) ([]byte, error) { return wasm, nil })
+	metered := newSpecRun(t, file, rc, func(wasm []byte) ([]byte, error) {
 		m, err := wasmbin.Read(wasm, specLimits(features))
 		if err != nil {
 			return nil, err
@@ -153,8 +154,8 @@ func compareSpec(t *testing.T, file string, core api.CoreFeatures, features wasm
 	}
 }
 
-func newSpecRun(t *testing.T, file string, core api.CoreFeatures, prepare func([]byte) ([]byte, error)) *specRun {
-	rt := wazero.NewRuntimeWithConfig(t.Context(), wazero.NewRuntimeConfigCompiler().WithCoreFeatures(core))
+func newSpecRun(t *testing.T, file string, rc wazero.RuntimeConfig, prepare func([]byte) ([]byte, error)) *specRun {
+	rt := wazero.NewRuntimeWithConfig(t.Context(), rc)
 	t.Cleanup(func() { _ = rt.Close(context.Background()) })
 	yieldInto(t, rt, func(int64) int64 { return 50 }) // often
 	r := &specRun{rt: rt, dir: filepath.Dir(file), prepare: prepare, modules: map[string]api.Module{}}
