@@ -80,6 +80,7 @@ type instr struct {
 	start, end uint32 // within the code
 	op         byte
 	sub        uint16 // behind a prefix
+	cost       uint16 // filled in by plan.decode
 	x          uint32
 	n          uint32
 	catches    uint32 // where the clauses of a try_table begin

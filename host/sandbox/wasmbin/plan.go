@@ -43,7 +43,9 @@ func (p *plan) decode(m *Module, s *spaces, function int) *Refusal {
 	locals := m.localCount(function)
 	p.code = p.code[:0]
 	for r.no == nil && r.left() > 0 {
-		p.code = append(p.code, r.next(s, locals))
+		in := r.next(s, locals)
+		in.cost = uint16(cost(&in))
+		p.code = append(p.code, in)
 	}
 	return r.no
 }
@@ -83,11 +85,11 @@ func (p *plan) calls(s *spaces, leaf func(uint32) int) bool {
 func (p *plan) costOf(in *instr, leaf func(uint32) int) int {
 	switch in.op {
 	case opCall, opReturnCall:
-		return cost(in) + leaf(in.x)
+		return int(in.cost) + leaf(in.x)
 	case opCallIndirect, opReturnIndirect:
-		return cost(in) + p.leafMax()
+		return int(in.cost) + p.leafMax()
 	}
-	return cost(in)
+	return int(in.cost)
 }
 
 // leafMax is the most that a function may cost which does not pay itself.
