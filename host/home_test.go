@@ -1,7 +1,6 @@
 package host_test
 
 import (
-	"context"
 	"crypto/rand"
 	"fmt"
 	"os"
@@ -93,18 +92,4 @@ func (h *home) open(change ...func(*host.Config)) *host.Host {
 		}
 	})
 	return out
-}
-
-// grant lets a plugin do things, as the operator.
-func (h *home) grant(on *host.Host, plugin string, grants ...string) {
-	h.t.Helper()
-	scope, err := on.Operator(context.Background(), "test grants")
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	for _, g := range grants {
-		if _, err := on.Grant(h.t.Context(), scope, plugin, g); err != nil {
-			h.t.Fatal(err)
-		}
-	}
 }

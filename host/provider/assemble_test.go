@@ -66,8 +66,9 @@ func TestMadeUpIdsDependOnThePlaceInTheConversation(t *testing.T) {
 	}
 	later := request()
 	later.Messages = append(later.Messages, provider.User("again"))
-	if id(request()) != id(request()) || id(request()) == id(later) {
-		t.Errorf("%s %s", id(request()), id(later))
+	first, again := id(request()), id(request())
+	if first != again || first == id(later) {
+		t.Errorf("%s %s %s", first, again, id(later))
 	}
 }
 

@@ -226,9 +226,8 @@ func TestPortThatPanicsOrLeavesFailsItsCallOnly(t *testing.T) {
 	for name, do := range map[string]doer{
 		"panic": func(context.Context, wire.HTTPRequest, []byte) (wire.HTTPReply, []byte, error) { panic("boom") },
 		"nil": func(context.Context, wire.HTTPRequest, []byte) (wire.HTTPReply, []byte, error) {
-			var m map[int]int
-			m[1] = 1
-			return wire.HTTPReply{}, nil, nil
+			var reply *wire.HTTPReply
+			return *reply, nil, nil
 		},
 		"goexit": func(context.Context, wire.HTTPRequest, []byte) (wire.HTTPReply, []byte, error) {
 			runtime.Goexit()

@@ -14,10 +14,6 @@ import (
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
-// module builds a binary out of sections, so that refusals can be asked for one
-// import or export at a time.
-type module struct{ imports, exports []byte }
-
 const header = "\x00asm\x01\x00\x00\x00"
 
 // name is a length and its bytes, for names under 128 bytes.

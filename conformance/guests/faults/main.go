@@ -7,6 +7,7 @@ import (
 	"context"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/sdk"
@@ -25,7 +26,7 @@ func init() {
 		{"faults.deadlock", "Wait for nobody.", func() { select {} }},
 		{"faults.spin", "Loop for ever.", func() {
 			for {
-				steps++
+				steps.Add(1)
 			}
 		}},
 		{"faults.sleep", "Sleep for an hour.", func() { time.Sleep(time.Hour) }},
@@ -39,7 +40,7 @@ func init() {
 			for range 100 {
 				go func() {
 					for {
-						steps++
+						steps.Add(1)
 						time.Sleep(time.Microsecond)
 					}
 				}()
@@ -74,6 +75,6 @@ type Out struct {
 // State that would show if one call could see another.
 var (
 	calls int
-	steps int
+	steps atomic.Int64
 	kept  [][]byte
 )

@@ -23,6 +23,7 @@ func (m *Model) chat(req provider.Request) sdk.ChatCompletionRequest {
 	if m.wantsCompletionTokens(req.Model) {
 		chat.MaxCompletionTokens = req.MaxOutputTokens
 	} else {
+		//lint:ignore SA1019 servers that only speak the older member are why this branch is here
 		chat.MaxTokens = req.MaxOutputTokens
 	}
 	if t := req.Temperature; t != nil {
