@@ -153,9 +153,13 @@ func inCore(f Facts, v *Verdict) bool {
 			continue
 		}
 		v.Missing = need
+		remedy := ""
+		if f.Plugin != "" && need.Family() != "tool.call" { // one command for both layers
+			remedy = fmt.Sprintf("portcullis plugin grant %s %s --core %s", f.Plugin, word(need.Example()), f.Core)
+		}
 		return v.deny(Capability, NotInCore,
 			fmt.Sprintf("%s needs %s and core %s does not list it: add %q to capabilities in cores/%s/agent.yaml", f.Tool.Tool, need, f.Core, need.Example(), f.Core),
-			fmt.Sprintf("this agent does not have the capability %s", need), "")
+			fmt.Sprintf("this agent does not have the capability %s", need), remedy)
 	}
 	return v.pass(Capability, "core %s lists %s", f.Core, list(f.Tool.Capabilities))
 }

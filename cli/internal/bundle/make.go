@@ -2,6 +2,8 @@ package bundle
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -56,6 +58,24 @@ func (s Source) Make(ctx context.Context, o Options, names ...string) ([]Made, e
 // GuestFolder is where a checkout keeps the built form of one of its plugins.
 func (s Source) GuestFolder(name string) string {
 	return filepath.Join(s.Checkout, ".build", "guests", name)
+}
+
+// Finished is a plugin that the source has ready, without building anything: its manifest and the digest that pins it.
+// false: it must be built first.
+func (s Source) Finished(name string) (m *manifest.Manifest, digest string, ok bool) {
+	tree := s.Embedded
+	if tree == nil {
+		tree = os.DirFS(filepath.Dir(s.GuestFolder(name)))
+	}
+	raw, err := fs.ReadFile(tree, path.Join(name, manifest.FileName))
+	if err != nil {
+		return nil, "", false
+	}
+	if m, err = manifest.Parse(raw); err != nil {
+		return nil, "", false
+	}
+	sum := sha256.Sum256(raw)
+	return m, "sha256:" + hex.EncodeToString(sum[:]), true
 }
 
 func (s Source) build(ctx context.Context, o Options, name, which string) (Made, error) {

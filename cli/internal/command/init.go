@@ -5,21 +5,21 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/app"
 	"github.com/b3abf3ee/portcullis/cli/internal/bundle"
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
-	"github.com/b3abf3ee/portcullis/host/core"
 )
 
 func (s *shell) init() *cli.Command {
 	return &cli.Command{
 		Name: "init", Usage: "make a home: configuration, the core assistant, the bundled plugins",
-		Description: "What is there already stays as it is. Plugins are granted what cannot leave the machine: the files of\n" +
-			"the workspace, and small values of their own; anything else is granted with `portcullis plugin grant`.",
+		Description: "What is there already stays as it is. New plugins are granted what cannot leave the machine: the files\n" +
+			"of the workspace, and small values of their own; anything else, and what was revoked, is granted with\n" +
+			"`portcullis plugin grant`.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "check", Usage: "only say what would be done; exit code 1 when there is something to do"},
 			&cli.BoolFlag{Name: "force", Usage: "write config.yaml and the core assistant anew, and replace changed plugins of the same version"},
@@ -38,7 +38,7 @@ func (s *shell) init() *cli.Command {
 				return err
 			}
 			if c.Bool("check") {
-				return s.initCheck(home, source)
+				return s.initCheck(c.Context, home, source)
 			}
 			return s.initHome(c, home, source)
 		},
@@ -53,7 +53,7 @@ func sourceFlag() cli.Flag {
 // item is one thing that init makes.
 type item struct {
 	Name  string `json:"name"`  // path below the home, or "plugin ID VERSION"
-	State string `json:"state"` // "missing", "present", "written", "kept", "installed"
+	State string `json:"state"` // --check: "missing", "present", "changed", "damaged", "to grant"; else "written", "kept", "installed", "granted"
 }
 
 type initAnswer struct {
@@ -61,36 +61,6 @@ type initAnswer struct {
 	Done  bool     `json:"done"` // whether nothing is left to do
 	Items []item   `json:"items"`
 	Next  []string `json:"next"`
-}
-
-// initCheck looks and writes nothing.
-func (s *shell) initCheck(home app.Home, source bundle.Source) error {
-	answer := initAnswer{Home: home.Path, Done: true, Next: []string{}}
-	look := func(name, shown string) {
-		state := "present"
-		if _, err := os.Lstat(home.Join(filepath.FromSlash(name))); err != nil {
-			state, answer.Done = "missing", false
-		}
-		answer.Items = append(answer.Items, item{shown, state})
-	}
-	look(".", home.Path)
-	for _, f := range append([]core.File{core.DefaultHostConfig()}, core.Default(nil)...) {
-		look(f.Path, f.Path)
-	}
-	names, err := source.Names()
-	if err != nil {
-		return err
-	}
-	for _, n := range names {
-		look("plugins/"+n, "plugin "+n)
-	}
-	if !answer.Done {
-		answer.Next = s.typed([]string{"portcullis init"})
-	}
-	if err := s.out.Answer(answer, func(t *console.Text) { sayInit(t, answer) }); err != nil || answer.Done {
-		return err
-	}
-	return no{}
 }
 
 // initHome makes plugins first, because they take long and can fail: then a home that was not there before is not
@@ -143,7 +113,7 @@ func missingHome(err error) bool {
 func sayInit(t *console.Text, a initAnswer) {
 	for _, i := range a.Items {
 		state := console.Good(i.State)
-		if i.State == "missing" {
+		if slices.Contains([]string{"missing", "changed", "damaged", "to grant"}, i.State) {
 			state = console.Warn(i.State)
 		}
 		t.Say("%-9s %s", state, i.Name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/app"
@@ -16,17 +17,23 @@ import (
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
-// furnish installs plugins, grants what stays on the machine, and writes the default files that are missing.
+// furnish installs plugins, grants new ones what stays on the machine, and writes the default files that are missing.
 func furnish(ctx context.Context, home app.Home, r *app.Records, made []bundle.Made, force bool, answer *initAnswer) error {
 	var pins []core.Pin
 	for _, m := range made {
-		in, err := installMade(ctx, home, r, m, force)
+		known := isKnown(home, m.Manifest.ID)
+		in, state, err := installMade(ctx, home, r, m, force)
 		if err != nil {
 			return err
 		}
 		pins = append(pins, core.Pin{ID: in.ID, Version: in.Version, Digest: in.Digest})
-		answer.Items = append(answer.Items, item{"plugin " + in.ID + " " + in.Version, "installed"})
-		granted, err := grantLocal(ctx, r, in.Manifest)
+		answer.Items = append(answer.Items, item{"plugin " + in.ID + " " + in.Version, state})
+		if !known {
+			if err := grantLocal(ctx, r, in.Manifest, answer); err != nil {
+				return err
+			}
+		}
+		granted, err := r.Store.PluginGrants(ctx, in.ID)
 		if err != nil {
 			return err
 		}
@@ -47,41 +54,64 @@ func furnish(ctx context.Context, home app.Home, r *app.Records, made []bundle.M
 	return nil
 }
 
-// installMade installs one plugin. With force, an installed one of that version with another content is replaced,
-// which is what a person wants who just changed its source.
-func installMade(ctx context.Context, home app.Home, r *app.Records, m bundle.Made, force bool) (plugin.Installed, error) {
+// isKnown reports whether the home has the plugin in any version and any state. What such a plugin may do was decided:
+// a capability that it has not was perhaps revoked, and is not for init to give back.
+func isKnown(home app.Home, id string) bool {
+	_, err := os.Lstat(home.Join(plugin.FolderName, id))
+	return err == nil
+}
+
+// installMade installs one plugin and tells whether it was there: "installed" or "kept". With force, an installed one
+// of that version with another content is replaced, which is what a person wants who just changed its source.
+func installMade(ctx context.Context, home app.Home, r *app.Records, m bundle.Made, force bool) (plugin.Installed, string, error) {
 	folder := plugin.At(home.Path)
+	had, absent := folder.Find(ctx, m.Manifest.ID, m.Manifest.Version)
 	in, err := folder.Install(ctx, m.Dir)
 	var conflict *plugin.ConflictError
 	var broken *plugin.BrokenError
 	if force && (errors.As(err, &conflict) || errors.As(err, &broken)) {
 		if err := folder.Remove(ctx, m.Manifest.ID, m.Manifest.Version); err != nil {
-			return plugin.Installed{}, err
+			return plugin.Installed{}, "", err
 		}
 		in, err = folder.Install(ctx, m.Dir)
 	}
 	if err != nil {
-		return plugin.Installed{}, err
+		return plugin.Installed{}, "", err
 	}
-	return in, r.Note(ctx, event.PluginInstalled, event.F("plugin", in.ID), event.F("version", in.Version), event.F("digest", in.Digest))
+	if absent == nil && had.Digest == in.Digest {
+		return in, "kept", nil
+	}
+	return in, "installed", r.Note(ctx, event.PluginInstalled, event.F("plugin", in.ID), event.F("version", in.Version), event.F("digest", in.Digest))
 }
 
 // local are the capabilities that init grants: they end at the workspace and at a plugin's own values.
 func local() []string { return []string{wire.CapFSRead, wire.CapFSWrite, wire.CapKV} }
 
-// grantLocal grants those of them that the plugin asks for, and returns all that it has then.
-func grantLocal(ctx context.Context, r *app.Records, m *manifest.Manifest) (capability.Snapshot, error) {
+// localOf are those of them that the plugin asks for.
+func localOf(m *manifest.Manifest) []string {
+	var out []string
 	for _, c := range m.Capabilities {
-		if !slices.Contains(local(), c.Name) {
-			continue
-		}
-		g, err := capability.ParseGrant(c.Name)
-		if err != nil {
-			return capability.Snapshot{}, fmt.Errorf("command: grant to %s: %w", m.ID, err)
-		}
-		if _, err := r.Grant(ctx, m.ID, g); err != nil {
-			return capability.Snapshot{}, err
+		if slices.Contains(local(), c.Name) {
+			out = append(out, c.Name)
 		}
 	}
-	return r.Store.PluginGrants(ctx, m.ID)
+	return out
+}
+
+// grantLocal grants a new plugin those of them that it asks for, and says so.
+func grantLocal(ctx context.Context, r *app.Records, m *manifest.Manifest, answer *initAnswer) error {
+	for _, name := range localOf(m) {
+		g, err := capability.ParseGrant(name)
+		if err != nil {
+			return fmt.Errorf("command: grant to %s: %w", m.ID, err)
+		}
+		changed, err := r.Grant(ctx, m.ID, g)
+		if err != nil {
+			return err
+		}
+		if changed {
+			answer.Items = append(answer.Items, item{"plugin " + m.ID + " may use " + name, "granted"})
+		}
+	}
+	return nil
 }

@@ -2,11 +2,14 @@ package command
 
 import (
 	"context"
+	"path"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/app"
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
+	"github.com/b3abf3ee/portcullis/host/core"
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/plugin"
 )
@@ -95,6 +98,9 @@ func missing(needs []need) string {
 func (s *shell) pluginRemove() *cli.Command {
 	return &cli.Command{
 		Name: "remove", Usage: "remove one version of a plugin; its grants stay", ArgsUsage: "ID@VERSION",
+		Description: "A sound version that a core pins stays, because the core could not run without it. --force removes it all\n" +
+			"the same.",
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "force", Usage: "also when a core pins it"}},
 		Action: func(c *cli.Context) error {
 			args, err := operands(c)
 			if err != nil {
@@ -110,6 +116,16 @@ func (s *shell) pluginRemove() *cli.Command {
 				p.Remedy = "type `portcullis plugin remove " + id + "@VERSION`; `portcullis plugin list` shows the versions"
 				return p
 			}
+			pinned, err := pinnedBy(c.Context, home, id, version)
+			if err != nil {
+				return err
+			}
+			if _, broken := plugin.At(home.Path).Find(c.Context, id, version); broken == nil && len(pinned) > 0 && !c.Bool("force") {
+				p := usage("%s is pinned by core %s, which could not run without it", args[0], strings.Join(pinned, ", "))
+				p.Code = "plugin_pinned"
+				p.Remedy = "take it out of " + path.Join(core.FolderName, pinned[0], core.AgentFile) + ", or type `portcullis plugin remove --force " + args[0] + "`"
+				return p
+			}
 			return s.records(c, func(ctx context.Context, r *app.Records) error {
 				if err := plugin.At(home.Path).Remove(ctx, id, version); err != nil {
 					return err
@@ -118,8 +134,39 @@ func (s *shell) pluginRemove() *cli.Command {
 					return err
 				}
 				answer := map[string]any{"id": id, "version": version, "removed": true}
-				return s.out.Answer(answer, func(t *console.Text) { t.Say("%s %s %s", console.Good("removed:"), id, version) })
+				if len(pinned) > 0 {
+					answer["pinned_by"] = pinned
+				}
+				return s.out.Answer(answer, func(t *console.Text) {
+					t.Say("%s %s %s", console.Good("removed:"), id, version)
+					if len(pinned) > 0 {
+						t.Say("%s core %s pins it and cannot run until it is installed again", console.Warn("note:"), strings.Join(pinned, ", "))
+					}
+				})
 			})
 		},
 	}
+}
+
+// pinnedBy are the cores that pin one version of a plugin. A core that does not load pins nothing that could be told.
+func pinnedBy(ctx context.Context, home app.Home, id, version string) ([]string, error) {
+	if err := home.Check(); err != nil {
+		return nil, err
+	}
+	all, err := core.List(ctx, home.Path)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, l := range all {
+		if l.Err != nil {
+			continue
+		}
+		for _, p := range l.Core.Plugins() {
+			if p.ID == id && p.Version == version {
+				out = append(out, l.ID)
+			}
+		}
+	}
+	return out, nil
 }

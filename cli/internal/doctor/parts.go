@@ -29,7 +29,7 @@ func (e *examination) plugins(ctx context.Context) []plugin.Installed {
 	var sound []plugin.Installed
 	for _, entry := range all {
 		if entry.Broken != nil {
-			e.add("plugin.files", Error, entry.Broken.Error(), fmt.Sprintf("portcullis plugin remove %s@%s", entry.ID, entry.Version))
+			e.add("plugin.files", Error, entry.Broken.Error(), fmt.Sprintf("portcullis plugin remove %s@%s\nportcullis init (for a bundled plugin; another is installed with `portcullis plugin install DIR`)", entry.ID, entry.Version))
 			continue
 		}
 		e.ok("plugin.files", fmt.Sprintf("plugin %s %s is as it was installed", entry.ID, entry.Version))
