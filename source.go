@@ -13,9 +13,9 @@ import (
 // Module is the path of this module, which a plugin's go.mod requires.
 const Module = "github.com/b3abf3ee/portcullis"
 
-//go:embed LICENSE sdk/*.go sdk/wire/*.go sdk/internal/abi/*.go
+//go:embed LICENSE sdk/*.go sdk/wire/*.go sdk/internal/abi/*.go sdk/manifest/*.go sdk/plugintest/*.go
 var sdkFiles embed.FS
 
-// SDK is the source of everything that a plugin is compiled with, by its path below the module: sdk, what sdk imports,
-// and the licence they are under. Test files are among it; who copies it leaves them out.
+// SDK is the source of everything that a plugin is compiled and tested with, by its path below the module: sdk,
+// sdk/plugintest, what they import (nothing but the standard library besides), and the licence they are under. Test files are among it; who copies it leaves them out.
 func SDK() fs.FS { return sdkFiles }

@@ -159,7 +159,7 @@ func (o Options) describe(ctx context.Context, from string, wasm []byte) (Result
 	r := Result{SHA256: digest(wasm), Size: int64(len(wasm))}
 	symbols, err := ReadSymbols(wasm)
 	if err != nil {
-		return r, fmt.Errorf("guestbuild: %s: %w", from, err)
+		return r, &BinaryError{File: from, Cause: err}
 	}
 	if o.Describe == nil {
 		r.WasmPath = filepath.Join(o.OutDir, filepath.Base(from)+".wasm")
@@ -172,7 +172,7 @@ func (o Options) describe(ctx context.Context, from string, wasm []byte) (Result
 	}
 	d, err := manifest.ParseDescription(raw)
 	if err != nil {
-		return r, fmt.Errorf("guestbuild: describe %s: %w", from, err)
+		return r, &BinaryError{File: from, Cause: fmt.Errorf("what portcullis_describe answers: %w", err)}
 	}
 	w := manifest.Wasm{File: d.ID + ".wasm", SHA256: r.SHA256, Size: r.Size}
 	r.Manifest = manifest.New(d, w, symbols.Exports, symbols.Imports)
@@ -196,6 +196,19 @@ func hint(m *manifest.Manifest) string {
 	return "\n  hint: the binary imports every host function. If the plugin does not call them, it uses a package that" +
 		" looks methods up by name (text/template, html/template), which makes Go's linker keep them all: do without it"
 }
+
+// BinaryError says that a file cannot be a plugin, whoever compiled it: it is no
+// WebAssembly module, or it describes itself in a way that nobody can read.
+type BinaryError struct {
+	File  string
+	Cause error
+}
+
+// Error names the file and what is wrong with it.
+func (e *BinaryError) Error() string { return "guestbuild: " + e.File + ": " + e.Cause.Error() }
+
+// Unwrap gives what the reader of the bytes said.
+func (e *BinaryError) Unwrap() error { return e.Cause }
 
 func digest(b []byte) string {
 	sum := sha256.Sum256(b)

@@ -137,6 +137,30 @@ func TestAskedForNothing(t *testing.T) {
 	}
 }
 
+func TestPackRefusesWhatIsNoPlugin(t *testing.T) {
+	dir := t.TempDir()
+	raw, err := os.ReadFile("testdata/raw.wasm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ wasm, says, want string }{
+		"no module":      {"this is text", description(t, ""), "not a core WebAssembly module"},
+		"cut short":      {string(raw[:len(raw)-1]), description(t, ""), "ends too early"},
+		"no description": {string(raw), `{"abi":`, "what portcullis_describe answers: "},
+	} {
+		write(t, dir, "bad.wasm", c.wasm)
+		o := guestbuild.Options{OutDir: filepath.Join(dir, "out"), Describe: described(c.says)}
+		_, err := guestbuild.Pack(t.Context(), filepath.Join(dir, "bad.wasm"), o)
+		var bad *guestbuild.BinaryError
+		if !errors.As(err, &bad) || !strings.Contains(err.Error(), c.want) || !strings.HasSuffix(bad.File, "bad.wasm") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(o.OutDir); err == nil {
+			t.Errorf("%s: something was written", name)
+		}
+	}
+}
+
 // 750 bytes that no Go toolchain has seen are a plugin too.
 func TestPackTakesAnyBinary(t *testing.T) {
 	raw, err := os.ReadFile("testdata/raw.wasm")

@@ -152,7 +152,7 @@ func (b *build) findModule(ctx context.Context) (module, error) {
 		return m, fmt.Errorf("guestbuild: go env: %w", err)
 	}
 	if m.GOMOD == "" || m.GOMOD == os.DevNull {
-		return m, &CompileError{Dir: b.dir, Output: "there is no go.mod in this folder or above it: run `go mod init` there, or `portcullis plugin new` for a fresh plugin"}
+		return m, &CompileError{Dir: b.dir, Output: "there is no go.mod in this folder or above it: run `go mod init` there, or `portcullis plugin new` for a fresh plugin; what another toolchain compiled becomes one with `portcullis plugin pack FILE.wasm`"}
 	}
 	return m, nil
 }

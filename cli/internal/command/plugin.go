@@ -21,7 +21,7 @@ func (s *shell) plugin() *cli.Command {
 	return &cli.Command{
 		Name: "plugin", Usage: "write, build, inspect, install and grant plugins", Action: group,
 		Subcommands: []*cli.Command{
-			s.pluginNew(), s.pluginBuild(), s.pluginInspect(), s.pluginInstall(), s.pluginList(), s.pluginRemove(),
+			s.pluginNew(), s.pluginBuild(), s.pluginPack(), s.pluginInspect(), s.pluginInstall(), s.pluginList(), s.pluginRemove(),
 			s.pluginGrant(), s.pluginRevoke(),
 		},
 	}
@@ -44,7 +44,14 @@ func (s *shell) builtIn(typed string) (string, error) {
 		return "", p
 	}
 	if !info.IsDir() {
-		return filepath.Dir(path), nil
+		dir := filepath.Dir(path)
+		_, err := os.Stat(filepath.Join(dir, manifest.FileName))
+		if filepath.Ext(path) == ".wasm" && errors.Is(err, fs.ErrNotExist) {
+			p := usage("%s has no %s beside it", typed, manifest.FileName)
+			p.Code, p.Remedy = "plugin_source_manifest_missing", "make a plugin of it first: `portcullis plugin pack "+console.Quote(typed)+"`"
+			return "", p
+		}
+		return dir, nil
 	}
 	for _, dir := range []string{path, filepath.Join(path, buildFolder)} {
 		if _, err := os.Stat(filepath.Join(dir, manifest.FileName)); err == nil {

@@ -17,8 +17,8 @@ import (
 func (s *shell) pluginBuild() *cli.Command {
 	return &cli.Command{
 		Name: "build", Usage: "compile a plugin and write its plugin.json", ArgsUsage: "[DIR]",
-		Description: "The plugin is compiled with the ordinary Go toolchain, asked in an empty sandbox what it is, and\n" +
-			"checked. Nothing is installed. With --all, in a checkout of Portcullis, all bundled plugins are built.",
+		Description: "DIR is the plugin's folder; left out, it is the one you are in. The plugin is compiled with the ordinary\n" +
+			"Go toolchain, asked in an empty sandbox what it is, and checked. Nothing is installed. With --all, in a checkout of Portcullis, all bundled plugins are built.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "out", Usage: "write to `DIR`", DefaultText: "dist below the plugin's folder"},
 			&cli.BoolFlag{Name: "all", Usage: "build the plugins of the checkout around this folder into .build/guests"},
@@ -34,9 +34,7 @@ func (s *shell) pluginBuild() *cli.Command {
 			case all:
 				return s.buildAll(c)
 			case args[0] == "":
-				p := usage("portcullis plugin build needs DIR, or --all")
-				p.Remedy = "type `portcullis plugin build DIR`"
-				return p
+				return s.buildOne(c, ".")
 			}
 			return s.buildOne(c, args[0])
 		},
@@ -94,11 +92,11 @@ func (s *shell) buildOne(c *cli.Context, typed string) error {
 	if err != nil {
 		return err
 	}
-	b := buildOf(r.Manifest, out, r.Skipped, r.Warnings)
-	return s.out.Answer(b, func(t *console.Text) {
-		sayBuilt(t, b)
-		t.Say("next: `portcullis plugin install %s`", console.Quote(typed))
-	})
+	from := typed
+	if c.IsSet("out") {
+		from = c.String("out")
+	}
+	return s.answerBuilt(buildOf(r.Manifest, out, r.Skipped, r.Warnings), from)
 }
 
 func (s *shell) buildAll(c *cli.Context) error {

@@ -31,11 +31,10 @@ func (s *shell) pluginNew() *cli.Command {
 			if name == "" {
 				name = filepath.Base(dir)
 			}
-			next := nextCommands(args[0], name)
-			spec := scaffold.Spec{Dir: dir, ID: name, Version: sdkVersion(), Go: pluginGo, Commands: next}
-			if err := scaffold.Write(spec); err != nil {
+			if err := scaffold.Write(scaffold.Spec{Dir: dir, ID: name, Version: sdkVersion(), Go: pluginGo}); err != nil {
 				return err
 			}
+			next := s.typed(scaffold.Commands(console.Quote(args[0]), name))
 			answer := struct {
 				ID   string   `json:"id"`
 				Dir  string   `json:"dir"`
@@ -49,17 +48,6 @@ func (s *shell) pluginNew() *cli.Command {
 				}
 			})
 		},
-	}
-}
-
-// nextCommands is what to type after `plugin new`, in order; a test types it.
-func nextCommands(dir, name string) []string {
-	quoted := console.Quote(dir)
-	return []string{
-		"portcullis plugin build " + quoted,
-		"portcullis plugin install " + quoted + " --core assistant",
-		"portcullis plugin grant " + name + " kv",
-		"portcullis call " + scaffold.ToolPrefix(name) + `.greet --args '{"name":"Ada"}'`,
 	}
 }
 

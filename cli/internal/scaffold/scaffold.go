@@ -20,11 +20,26 @@ import (
 
 // Spec says which plugin to write.
 type Spec struct {
-	Dir      string   // where: must not exist, or be an empty folder
-	ID       string   // plugin id, see [wire.ValidPluginID]
-	Version  string   // of the sdk, as in "v1.2.3"
-	Go       string   // language version of go.mod, as in "1.26"
-	Commands []string // what to type next, for the README
+	Dir     string // where: must not exist, or be an empty folder
+	ID      string // plugin id, see [wire.ValidPluginID]
+	Version string // of the sdk, as in "v1.2.3"
+	Go      string // language version of go.mod, as in "1.26"
+}
+
+// Commands is what to type after Write, in order, from a new plugin to the call of a tool that uses what was granted.
+// dir is the plugin's folder as a shell takes it, or "." for someone who is in it.
+func Commands(dir, id string) []string {
+	test, build := "go -C "+dir+" test ./...", "portcullis plugin build "+dir
+	if dir == "." {
+		test, build = "go test ./...", "portcullis plugin build"
+	}
+	return []string{
+		test,
+		build,
+		"portcullis plugin install " + dir + " --core assistant",
+		"portcullis plugin grant " + id + " kv",
+		"portcullis call " + ToolPrefix(id) + `.count --args '{"name":"Ada"}'`,
+	}
 }
 
 // NameError reports an id that no plugin may have.
@@ -119,7 +134,8 @@ func render(s Spec) (map[string][]byte, error) {
 	values := struct {
 		Spec
 		Tool, Module, SDK string
-	}{s, ToolPrefix(s.ID), portcullis.Module, portcullis.Module + "/sdk"}
+		Commands          []string
+	}{s, ToolPrefix(s.ID), portcullis.Module, portcullis.Module + "/sdk", Commands(".", s.ID)}
 	out := map[string][]byte{}
 	for name, tmpl := range files() {
 		var buf bytes.Buffer

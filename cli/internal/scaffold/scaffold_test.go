@@ -10,7 +10,7 @@ import (
 )
 
 func spec(dir string) Spec {
-	return Spec{Dir: dir, ID: "say-hello", Version: "v0.1.0", Go: "1.26", Commands: []string{"portcullis plugin build ."}}
+	return Spec{Dir: dir, ID: "say-hello", Version: "v0.1.0", Go: "1.26"}
 }
 
 // TestAWrittenPluginVetsTestsAndBuildsOffline runs the ordinary Go tools on it, far from this repository, without a
@@ -42,12 +42,19 @@ func TestAWrittenPluginVetsTestsAndBuildsOffline(t *testing.T) {
 }
 
 func TestTheReadmeHoldsTheCommands(t *testing.T) {
-	content, err := render(spec("x"))
+	dir := t.TempDir()
+	content, err := render(spec(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
 	readme := string(content["README.md"])
-	for _, want := range []string{"    portcullis plugin build .\n", "`sayhello.greet`", "# say-hello\n"} {
+	if strings.Contains(readme, dir) {
+		t.Errorf("README names a folder of this machine:\n%s", readme)
+	}
+	if got := string(content[".gitignore"]); got != "/dist/\n" {
+		t.Errorf(".gitignore holds %q, and plugin build writes to dist", got)
+	}
+	for _, want := range []string{"    go test ./...\n    portcullis plugin build\n    portcullis plugin install . --core assistant\n", "`sayhello.greet`", "# say-hello\n"} {
 		if !strings.Contains(readme, want) {
 			t.Errorf("README lacks %q:\n%s", want, readme)
 		}
