@@ -17,7 +17,7 @@ func ExampleDecide() {
 	}
 	tools := []approval.Entry{
 		{Tool: "files.read", Capabilities: []capability.Name{read}, Risk: approval.Low, Mode: approval.Auto},
-		{Tool: "files.write", Capabilities: []capability.Name{read, write}, Risk: approval.Medium, Mode: approval.Auto},
+		{Tool: "files.edit", Capabilities: []capability.Name{read, write}, Risk: approval.Medium, Mode: approval.Prompt},
 		{Tool: "calc.eval", Risk: approval.Low, Mode: approval.Auto},
 	}
 	at := func(file string, line int) approval.Position {
@@ -27,7 +27,7 @@ func ExampleDecide() {
 		File: "cores/assistant/agent.yaml",
 		Capabilities: []approval.Rule{
 			{Key: "fs.read", Mode: "auto", At: at("cores/assistant/agent.yaml", 21)},
-			{Key: "fs.write", Mode: "prompt", At: at("cores/assistant/agent.yaml", 22)},
+			{Key: "fs.write", Mode: "deny", At: at("cores/assistant/agent.yaml", 22)},
 		},
 		Risks: []approval.Rule{{Key: "low", Mode: "auto", At: at("cores/assistant/agent.yaml", 24)}},
 	}, approval.Known{Tools: tools})
@@ -41,15 +41,15 @@ func ExampleDecide() {
 	}
 	// Output:
 	// 0 0
-	// tool: own mode of files.write: auto
-	// cores/assistant/agent.yaml: tools: files.write: no such rule
+	// tool: own mode of files.edit: prompt
+	// cores/assistant/agent.yaml: tools: files.edit: no such rule
 	// cores/assistant/agent.yaml:21:5: capabilities: fs.read: auto (a stricter capability counts)
-	// cores/assistant/agent.yaml:22:5: capabilities: fs.write: prompt (decides)
-	// cores/assistant/agent.yaml: capabilities: tool.call:files.write: no such rule
-	// config.yaml: tools: files.write: no such rule
+	// cores/assistant/agent.yaml:22:5: capabilities: fs.write: deny (decides)
+	// cores/assistant/agent.yaml: capabilities: tool.call:files.edit: no such rule
+	// config.yaml: tools: files.edit: no such rule
 	// config.yaml: capabilities: fs.read: no such rule
 	// config.yaml: capabilities: fs.write: no such rule
-	// config.yaml: capabilities: tool.call:files.write: no such rule
+	// config.yaml: capabilities: tool.call:files.edit: no such rule
 	// config.yaml: risks: medium: no such rule
 	// config.yaml:12:5: default: auto
 }
