@@ -66,6 +66,11 @@ func (s *shell) callTool(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if !json.Valid(raw) {
+		p := usage("--args is not JSON: %s", console.Cut(string(raw), 60))
+		p.Code, p.Remedy = "arguments_not_json", "write a JSON object, quoted for the shell: --args '{\"name\": \"value\"}'; `portcullis plugin list` names the plugin whose `portcullis plugin inspect ID` shows the arguments"
+		return p
+	}
 	lines := console.NewLines(s.proc.In)
 	defer lines.Close()
 	req := host.Request{Core: c.String("core"), Workspace: s.workspace(), Reason: c.Command.HelpName}
@@ -74,6 +79,12 @@ func (s *shell) callTool(c *cli.Context) error {
 		ran, r, err := h.Call(ctx, req, args[0], raw, turn.Observer{})
 		if _, err = finished(ran, err); err != nil {
 			return why(ctx, h.Host, req.Core, err)
+		}
+		if r.ID == "" { // the turn ended before there was an effect
+			return unfit(ran)
+		}
+		if err := s.advise(ctx, h.Host, req.Core, &r); err != nil {
+			return err
 		}
 		show.room()
 		answer := callAnswer{
@@ -96,6 +107,55 @@ func (s *shell) callTool(c *cli.Context) error {
 	})
 }
 
+// advise adds what to type where the gate leaves that to its caller.
+func (s *shell) advise(ctx context.Context, h *host.Host, coreID string, r *effect.Result) error {
+	switch {
+	case r.Status == effect.Invalid && r.Remedy == "" && r.Plugin != "":
+		plugin, _ := target(r.Plugin)
+		r.Remedy = "`portcullis plugin inspect " + plugin + "` shows the arguments"
+	case r.Status == effect.NotFound && r.Plugin == "" && r.Remedy == "":
+		names, err := toolNames(ctx, h, coreID)
+		if err != nil {
+			return err
+		}
+		if near := nearest(r.Tool, names); near != "" {
+			r.Remedy = "did you mean " + near + "?"
+		}
+	}
+	return nil
+}
+
+// toolNames are the tools of a core's plugins.
+func toolNames(ctx context.Context, h *host.Host, coreID string) ([]string, error) {
+	c, err := h.CheckCore(ctx, coreID)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, p := range c.Plugins() {
+		in, err := h.Plugins().Pinned(ctx, p.ID, p.Version, p.Digest)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range in.Manifest.Tools {
+			out = append(out, t.Name)
+		}
+	}
+	return out, nil
+}
+
+// unfit is the failure of a turn that never came to its effect.
+func unfit(r turn.Result) *console.Problem {
+	p := &console.Problem{
+		Code: r.Reason(), Exit: console.ExitNo, Message: r.Sentence(),
+		Remedy: "`portcullis doctor` checks cores and plugins; `portcullis turns show " + string(r.Turn()) + "` shows the turn",
+	}
+	if p.Message == "" {
+		p.Message = "the turn ended " + string(r.Outcome()) + ": " + reasonWords(r.Reason())
+	}
+	return p
+}
+
 // sayCalled prints the result alone on stdout, so that it can be piped on; why there is none goes to stderr.
 func sayCalled(out, notes *console.Text, r effect.Result, v redact.View) {
 	if r.Status == effect.Succeeded {
@@ -107,7 +167,7 @@ func sayCalled(out, notes *console.Text, r effect.Result, v redact.View) {
 		notes.Prose("  ", r.Sentence)
 	}
 	if r.Remedy != "" {
-		notes.Say("  type: %s", console.Command(r.Remedy))
+		notes.Say("  to change that: %s", console.Command(r.Remedy))
 	}
 }
 

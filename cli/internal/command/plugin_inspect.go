@@ -4,9 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -153,6 +157,13 @@ func sayInspected(t *console.Text, a inspectAnswer, next []string) {
 			uses = "nothing"
 		}
 		t.Say("tool    %s (risk %s, approval %s, recovery %s, uses %s): %s", console.Bold(tool.Name), tool.Risk, tool.Approval, tool.Recovery, uses, tool.Description)
+		for _, p := range parametersOf(tool.InputSchema) {
+			must := ""
+			if p.required {
+				must = ", required"
+			}
+			t.Say("        %s (%s%s) %s", console.Bold(p.name), p.kind, must, p.description)
+		}
 	}
 	for _, e := range m.Egress {
 		t.Say("reaches %s: %s", e.Host, e.Reason)
@@ -161,4 +172,51 @@ func sayInspected(t *console.Text, a inspectAnswer, next []string) {
 		t.Say("imports %s, which needs %s (%s)", i.Name, i.Needs, granting(i.Granted))
 	}
 	sayNeeds(t, a.Needs, next)
+}
+
+// parameter is one argument of a tool as its schema describes it.
+type parameter struct {
+	name, kind, description string
+	required                bool
+}
+
+// parametersOf reads the top of an input schema for people, required ones first; --json shows the schema whole. What
+// it does not understand it leaves out: the gate reads schemas strictly, not this.
+func parametersOf(schema json.RawMessage) []parameter {
+	var doc struct {
+		Properties map[string]struct {
+			Type        any    `json:"type"`
+			Enum        []any  `json:"enum"`
+			Description string `json:"description"`
+		} `json:"properties"`
+		Required []string `json:"required"`
+	}
+	if json.Unmarshal(schema, &doc) != nil {
+		return nil
+	}
+	var out []parameter
+	for _, name := range slices.Sorted(maps.Keys(doc.Properties)) {
+		p := doc.Properties[name]
+		kind := "any"
+		switch k := p.Type.(type) {
+		case string:
+			kind = k
+		case []any:
+			kind = strings.Trim(strings.Join(strings.Fields(fmt.Sprint(k)), " or "), "[]")
+		}
+		if len(p.Enum) > 0 {
+			kind = "one of " + strings.Trim(strings.Join(strings.Fields(fmt.Sprint(p.Enum)), ", "), "[]")
+		}
+		out = append(out, parameter{name, kind, p.Description, slices.Contains(doc.Required, name)})
+	}
+	slices.SortStableFunc(out, func(a, b parameter) int {
+		switch {
+		case a.required == b.required:
+			return 0
+		case a.required:
+			return -1
+		}
+		return 1
+	})
+	return out
 }

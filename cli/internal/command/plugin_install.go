@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path"
+	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/core"
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/plugin"
+	"github.com/b3abf3ee/portcullis/sdk/manifest"
 )
 
 func (s *shell) pluginInstall() *cli.Command {
@@ -41,7 +43,11 @@ func (s *shell) install(ctx context.Context, r *app.Records, dir, coreID string)
 		return err
 	}
 	if coreID != "" { // before anything is copied: a misspelt core must leave nothing behind
-		if _, err := core.Load(ctx, home.Path, coreID); err != nil {
+		c, err := core.Load(ctx, home.Path, coreID)
+		if err != nil {
+			return err
+		}
+		if err := clash(ctx, home, c, dir); err != nil {
 			return err
 		}
 	}
@@ -84,6 +90,38 @@ func (s *shell) install(ctx context.Context, r *app.Records, dir, coreID string)
 		}
 		sayNeeds(t, answer.Needs, answer.Next)
 	})
+}
+
+// clash refuses a plugin whose tools have the names of another plugin of the core: no turn of that core would start.
+// What is wrong with the folder itself is for the installation to say.
+func clash(ctx context.Context, home app.Home, c core.Core, dir string) error {
+	raw, err := readAtMost(filepath.Join(dir, manifest.FileName), manifest.MaxBytes)
+	if err != nil {
+		return err
+	}
+	m, err := manifest.Parse(raw)
+	if err != nil {
+		return nil //nolint:nilerr // said by the installation
+	}
+	for _, pin := range c.Plugins() {
+		if pin.ID == m.ID {
+			continue // replaced by the new one
+		}
+		in, err := plugin.At(home.Path).Pinned(ctx, pin.ID, pin.Version, pin.Digest)
+		if err != nil {
+			continue // broken already, which `portcullis doctor` tells
+		}
+		for _, t := range m.Tools {
+			if _, taken := in.Manifest.Tool(t.Name); taken {
+				return &console.Problem{
+					Code: "tool_clash", Exit: console.ExitUsage,
+					Message: "plugin " + m.ID + " has a tool " + t.Name + ", and so has " + in.ID + " " + in.Version + " of core " + c.ID() + ": no turn could tell them apart",
+					Remedy:  "take " + in.ID + " out of " + path.Join(core.FolderName, c.ID(), core.AgentFile) + " first, pin the new one in another core, or give its tool another name",
+				}
+			}
+		}
+	}
+	return nil
 }
 
 func sayNeeds(t *console.Text, needs []need, next []string) {

@@ -1,10 +1,14 @@
 package command
 
 import (
+	"path"
+	"strings"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
 	"github.com/b3abf3ee/portcullis/host"
+	"github.com/b3abf3ee/portcullis/host/core"
 	"github.com/b3abf3ee/portcullis/policy"
 )
 
@@ -102,6 +106,34 @@ func (s *shell) explain(c *cli.Context) (err error) {
 		return err
 	}
 	a := explainOf(x)
+	switch {
+	case !a.Found:
+		names, err := toolNames(c.Context, look.Host, c.String("core"))
+		if err != nil {
+			return err
+		}
+		a.Remedy = "`portcullis plugin list` names the tools"
+		if near := nearest(tool, names); near != "" {
+			a.Remedy = "did you mean " + near + "?"
+		}
+	case a.Arguments != "" && a.Remedy == "" && a.Plugin != "":
+		plugin, _ := target(a.Plugin)
+		a.Remedy = "`portcullis plugin inspect " + plugin + "` shows the arguments"
+	case !a.URL.allowed() && a.Decision != policy.Deny:
+		a.Decision, a.Stage, a.Reason = policy.Deny, policy.Capability, "url_not_granted"
+		switch u := a.URL; {
+		case u.Refused != "":
+			a.Reason, a.Why, a.Remedy = "url_refused", u.Refused, ""
+		case u.CoreRule != "":
+			a.Reason, a.Why = "url_refused_by_core", u.CoreRule
+			a.Remedy = "change egress in " + path.Join(core.FolderName, a.Core, core.AgentFile)
+		case len(u.Needs) > 0:
+			plugin, _ := target(a.Plugin)
+			need := u.Needs[0]
+			a.Why = "the URL needs one of " + strings.Join(u.Needs, ", ")
+			a.Remedy = "portcullis plugin grant " + plugin + " " + console.Quote(need) + " --core " + a.Core
+		}
+	}
 	a.Remedy = s.out.Typed(a.Remedy)
 	err = s.out.Answer(a, func(t *console.Text) { sayExplained(t, a) })
 	if err == nil && (!a.Found || a.Decision == policy.Deny || a.Arguments != "" || !a.URL.allowed()) {
@@ -132,7 +164,7 @@ func explainOf(x host.Explanation) explainAnswer {
 
 func sayExplained(t *console.Text, a explainAnswer) {
 	if !a.Found {
-		t.Say("%s core %s has no tool %s; `portcullis plugin list` names the tools", console.Bad("not found:"), a.Core, a.Tool)
+		t.Say("%s core %s has no tool %s: %s", console.Bad("not found:"), a.Core, a.Tool, console.Command(a.Remedy))
 		return
 	}
 	decision := map[policy.Action]console.Styled{

@@ -30,6 +30,7 @@ type turnAnswer struct {
 	Revision string     `json:"revision"`
 	State    turn.State `json:"state"`
 	Reason   string     `json:"reason,omitempty"`
+	Sentence string     `json:"sentence,omitempty"`
 	Input    string     `json:"input"`
 	Reply    string     `json:"reply,omitempty"`
 	Steps    int        `json:"steps"`
@@ -106,15 +107,22 @@ func (s *shell) showTurn(c *cli.Context) error {
 		for _, e := range effects {
 			answer.Effects = append(answer.Effects, effectOf(e))
 		}
-		return s.out.Answer(answer, func(t *console.Text) { sayTurn(t, found, effects) })
+		if answer.Sentence, err = endedBecause(ctx, r, found); err != nil {
+			return err
+		}
+		return s.out.Answer(answer, func(t *console.Text) { sayTurn(t, found, answer.Sentence, effects) })
 	})
 }
 
-func sayTurn(t *console.Text, found turn.Record, effects []effect.Record) {
+func sayTurn(t *console.Text, found turn.Record, why string, effects []effect.Record) {
 	t.Say("%s  %s  core %s, session %s", console.Bold(string(found.ID)), stateStyle(found.State), found.Core, found.Session)
-	t.Say("started %s, %d model calls, %d tokens in, %d out", stamp(found.Started), found.Steps, found.Usage.Input, found.Usage.Output)
+	calls := "model calls"
+	if found.Steps == 1 {
+		calls = "model call"
+	}
+	t.Say("started %s, %d %s, %d tokens in, %d out", stamp(found.Started), found.Steps, calls, found.Usage.Input, found.Usage.Output)
 	if found.Reason != "" {
-		t.Say("reason  %s", console.Bad(found.Reason))
+		t.Say("reason  %s: %s", console.Bad(found.Reason), why)
 	}
 	t.Say("input")
 	t.Prose("  ", found.Input)
@@ -125,7 +133,7 @@ func sayTurn(t *console.Text, found turn.Record, effects []effect.Record) {
 		}
 		t.Say("effect %d  %s  %s  %s", i+1, console.Bold(e.Tool), statusStyle(status), took(e.Duration))
 		if e.Reason != "" {
-			t.Say("  reason    %s", e.Reason)
+			t.Say("  reason    %s: %s", e.Reason, reasonWords(e.Reason))
 		}
 		if len(e.Arguments) > 0 {
 			t.Say("  arguments %s", console.Cut(string(e.Arguments), shownBytes))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/b3abf3ee/portcullis/cli/internal/app"
 	"github.com/b3abf3ee/portcullis/host/core"
+	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/plugin"
 	"github.com/b3abf3ee/portcullis/policy/capability"
 	"github.com/b3abf3ee/portcullis/store/sqlite"
@@ -78,7 +79,12 @@ func (e *examination) together(ctx context.Context, cores []core.Core, plugins [
 			pinned[p.ID+"@"+p.Version] = true
 		}
 		if _, err := host.CheckCore(ctx, c.ID()); err != nil {
-			e.problem("core.plugins", err, "portcullis plugin list")
+			remedy := "portcullis plugin list"
+			var clash *effect.ClashError
+			if errors.As(err, &clash) {
+				remedy = "mend " + e.home.Join(core.FolderName, c.ID(), core.AgentFile)
+			}
+			e.problem("core.plugins", err, remedy)
 			continue
 		}
 		e.ok("core.plugins", fmt.Sprintf("core %s: its %d plugins are there and its rules can be reached", c.ID(), len(c.Plugins())))
