@@ -76,7 +76,7 @@ func (r *Runtime) approve(ctx context.Context, p *passage) verdict {
 	if !d.Allowed {
 		v := verdict{status: Denied, reason: d.Reason, why: refusalWords(d, t.Name), model: "the user did not allow it"}
 		if d.Reason == gate.ReasonNoRoute {
-			v.remedy = "portcullis chat"
+			v.remedy = "add --approve wait=5m, and decide in another terminal with `portcullis approvals allow ID`"
 		}
 		return v
 	}
@@ -86,7 +86,7 @@ func (r *Runtime) approve(ctx context.Context, p *passage) verdict {
 func refusalWords(d gate.Decision, tool string) string {
 	switch d.Reason {
 	case gate.ReasonNoRoute:
-		return tool + " needs approval and nobody can be asked here: run it on a terminal, or with --approve wait=5m and decide in another one with `portcullis approvals allow ID`"
+		return tool + " needs approval and nobody can be asked here, which is not a terminal"
 	case gate.ReasonExpired:
 		return tool + " was not approved in time"
 	case gate.ReasonNotStored:

@@ -141,7 +141,7 @@ type MalformedError struct {
 
 // Error says what was wanted and what the right form is.
 func (e *MalformedError) Error() string {
-	return fmt.Sprintf("%q is not a %s id (want the %s id as it was printed, prefix and 26 characters)", e.Text, e.Kind, e.Kind)
+	return fmt.Sprintf("%q does not name one %s (want its id as it was printed, prefix and 26 characters)", e.Text, e.Kind)
 }
 
 func parse(kind, prefix, text string) (string, error) {

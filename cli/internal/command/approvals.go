@@ -140,9 +140,12 @@ func (s *shell) showApproval(c *cli.Context) error {
 		return s.out.Answer(approvalOf(q), func(t *console.Text) {
 			sayQuestion(t, q)
 			t.Say("state      %s", q.State)
-			if q.State != approval.Pending {
+			switch {
+			case q.State == approval.Expired || q.State == approval.Pending && !time.Now().Before(q.Expires):
+				t.Say("expired    at %s; nobody answered, and the call was not run", stamp(q.Expires))
+			case q.State != approval.Pending:
 				t.Say("decided    by %s at %s: %s", q.DecidedBy, stamp(q.Decided), q.Reason)
-			} else if time.Now().Before(q.Expires) {
+			default:
 				t.Say("to decide  `portcullis approvals allow %s` or `portcullis approvals deny %s` until %s", q.ID, q.ID, stamp(q.Expires))
 			}
 		})

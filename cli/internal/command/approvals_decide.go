@@ -34,8 +34,17 @@ func (s *shell) decide(c *cli.Context, allow bool) error {
 		if p := notRecorded(name, q, how, allow); p != nil {
 			return p
 		}
+		waiting, err := s.waits()
+		if err != nil {
+			return err
+		}
 		return s.out.Answer(approvalOf(q), func(t *console.Text) {
 			switch {
+			case how == approval.AlreadyDecided:
+				t.Say("%s is %s already, by %s at %s; nothing changed", q.ID, q.State, q.DecidedBy, stamp(q.Decided))
+				return
+			case !waiting:
+				t.Say("%s %s, but nothing waits for it any more: the process that asked is gone, and the call will not run", console.Warn(string(q.State)+":"), q.Tool)
 			case !allow:
 				t.Say("%s %s will not run", console.Bad("denied:"), q.Tool)
 			case q.Reach == approval.ForSession:
@@ -48,6 +57,16 @@ func (s *shell) decide(c *cli.Context, allow bool) error {
 			}
 		})
 	})
+}
+
+// waits reports whether a process that could have asked still holds the home.
+func (s *shell) waits() (bool, error) {
+	home, err := s.home()
+	if err != nil {
+		return false, err
+	}
+	by, err := home.LockedBy()
+	return by != "", err
 }
 
 // notRecorded is the failure of an answer that changed nothing, or nil. To give the answer that stands already is not
@@ -65,6 +84,9 @@ func notRecorded(name id.Approval, q approval.Question, how approval.Recording, 
 	case approval.AlreadyDecided:
 		if q.State == approval.Allowed && allow || q.State == approval.Denied && !allow {
 			return nil
+		}
+		if q.State == approval.Expired { // by nobody
+			return no("approval_expired", "approval %s expired at %s; the call was not run", name, stamp(q.Expires))
 		}
 		return no("already_decided", "approval %s is %s already, by %s, and keeps its first answer", name, q.State, q.DecidedBy)
 	case approval.TooLate:

@@ -211,6 +211,11 @@ func (s *shell) arguments(text string) ([]byte, error) {
 		return []byte(text), nil
 	}
 	data, err := io.ReadAll(io.LimitReader(from, maxArguments+1))
+	if err != nil && from != s.proc.In {
+		p := usage("the file of --args cannot be read: %v", err)
+		p.Code, p.Remedy = "unreadable_file", "name a file with JSON in it: --args @FILE"
+		return nil, p
+	}
 	if err != nil {
 		return nil, fmt.Errorf("command: read the arguments: %w", err)
 	}

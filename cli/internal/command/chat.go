@@ -43,6 +43,9 @@ func (s *shell) chat() *cli.Command {
 			show := &screen{words: s.out.Out(), notes: s.out.Err()}
 			prompter := &asker{lines: lines, text: s.out.Err(), begin: show.line}
 			return s.opened(c, a, prompter, show, func(ctx context.Context, h *app.Running) error {
+				if err := knownProvider(h.Host, req); err != nil {
+					return err
+				}
 				talk := &conversation{shell: s, host: h.Host, req: req, lines: lines, show: show}
 				return talk.loop(ctx)
 			})

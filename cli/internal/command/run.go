@@ -35,6 +35,9 @@ func (s *shell) run() *cli.Command {
 			show := &screen{words: s.out.Out(), notes: s.out.Err()}
 			prompter := &asker{lines: lines, text: s.out.Err(), begin: show.line}
 			return s.opened(c, a, prompter, show, func(ctx context.Context, h *app.Running) error {
+				if err := knownProvider(h.Host, req); err != nil {
+					return err
+				}
 				observer := turn.Observer{}
 				if !s.out.JSON() {
 					observer = show.observer()

@@ -3,6 +3,7 @@ package command
 import (
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -98,6 +99,11 @@ func (s *shell) storeBackup(c *cli.Context) error {
 	if _, err := os.Lstat(to); err == nil {
 		p := usage("%s exists and is not replaced", to)
 		p.Code, p.Remedy = "target_exists", "name another file"
+		return p
+	}
+	if info, err := os.Stat(filepath.Dir(to)); err != nil || !info.IsDir() {
+		p := usage("there is no folder %s to write the copy into", filepath.Dir(to))
+		p.Code, p.Remedy = "no_such_folder", "make the folder first, or name a file in one that exists"
 		return p
 	}
 	if err := app.BackupStore(c.Context, home, to); err != nil {

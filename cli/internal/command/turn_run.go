@@ -3,7 +3,9 @@ package command
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -12,6 +14,7 @@ import (
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
 	"github.com/b3abf3ee/portcullis/host"
 	"github.com/b3abf3ee/portcullis/host/approval"
+	"github.com/b3abf3ee/portcullis/host/core"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/turn"
 )
@@ -37,6 +40,11 @@ func (s *shell) turnRequest(c *cli.Context) (host.Request, error) {
 	}
 	if script := c.String("script"); script != "" {
 		req.Model.Script = s.path(script)
+		if info, err := os.Stat(req.Model.Script); err != nil || !info.Mode().IsRegular() {
+			p := usage("there is no script file %s", req.Model.Script)
+			p.Code, p.Remedy = "script_missing", "name the file with the model's answers: --script FILE"
+			return req, p
+		}
 	}
 	if req.Model.Script != "" && (req.Model.Provider != "" || req.Model.Name != "") {
 		return req, usage("--script goes with neither --provider nor --model")
@@ -44,6 +52,27 @@ func (s *shell) turnRequest(c *cli.Context) (host.Request, error) {
 	session, err := selector(c)
 	req.Session = session
 	return req, err
+}
+
+// knownProvider refuses a --provider that config.yaml does not have.
+func knownProvider(h *host.Host, req host.Request) error {
+	name := req.Model.Provider
+	if _, ok := h.Settings().Provider(name); ok || name == "" {
+		return nil
+	}
+	p := usage("provider %s is not in %s", console.Cut(name, 40), core.HostFile)
+	p.Code, p.Remedy = "unknown_provider", "add it below providers in "+core.HostFile
+	var known []string
+	for _, k := range h.Settings().Providers {
+		known = append(known, k.Name)
+	}
+	if len(known) > 0 {
+		p.Remedy += "; it has " + strings.Join(known, ", ")
+		if near := nearest(name, known); near != "" {
+			p.Remedy = "did you mean --provider " + near + "?"
+		}
+	}
+	return p
 }
 
 // selector reads --session and --fresh.
