@@ -137,6 +137,36 @@ func TestAskedForNothing(t *testing.T) {
 	}
 }
 
+// What the guide shows of raw.wat is there, line by line and in its order.
+func TestTheGuideShowsTheRawPlugin(t *testing.T) {
+	page, err := os.ReadFile("../../docs/writing-a-plugin.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("testdata/raw.wat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for line := range strings.Lines(string(source)) {
+		left = append(left, strings.TrimSpace(line))
+	}
+	shown := 0
+	for _, block := range strings.Split(string(page), "```wat\n")[1:] {
+		block, _, _ = strings.Cut(block, "```")
+		for line := range strings.Lines(block) {
+			at := slices.Index(left, strings.TrimSpace(line))
+			if at < 0 {
+				t.Fatalf("raw.wat does not go on with %q", line)
+			}
+			left, shown = left[at+1:], shown+1
+		}
+	}
+	if shown < 15 {
+		t.Errorf("the guide shows %d lines of it", shown)
+	}
+}
+
 func TestPackRefusesWhatIsNoPlugin(t *testing.T) {
 	dir := t.TempDir()
 	raw, err := os.ReadFile("testdata/raw.wasm")

@@ -64,7 +64,7 @@ stands as its code point, ‹U+001B›.
 | Variable | Meaning |
 |---|---|
 | ` + "`PORTCULLIS_HOME`" + ` | the home, unless ` + "`--home`" + ` names one |
-| ` + "`PORTCULLIS_CACHE`" + ` | an absolute folder for compiled plugins, instead of ` + "`cache/`" + ` below the home |
+| ` + "`PORTCULLIS_CACHE`" + ` | an absolute folder for compiled plugins, instead of ` + "`cache/`" + ` below the home, and of ` + "`portcullis/compiled`" + ` below the user's cache folder for builds and the quickstart |
 | ` + "`NO_COLOR`" + ` | print no colours |
 
 `
