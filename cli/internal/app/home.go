@@ -63,6 +63,11 @@ func (h Home) Check() error {
 			Code: "home_missing", Exit: console.ExitUsage, Message: "there is no home at " + h.Path,
 			Remedy: "make one with `portcullis init`, or name another with --home DIR", Cause: err,
 		}
+	case errors.Is(err, fs.ErrPermission):
+		return &console.Problem{
+			Code: "home_inaccessible", Exit: console.ExitUsage, Message: "the home " + h.Path + " cannot be looked at: permission denied",
+			Remedy: "run as the user whose home it is, give yourself access to the folders above it, or name another with --home DIR", Cause: err,
+		}
 	case err != nil:
 		return fmt.Errorf("app: look at the home: %w", err)
 	case !info.IsDir():
@@ -74,7 +79,13 @@ func (h Home) Check() error {
 		return &console.Problem{
 			Code: "home_open_to_others", Exit: console.ExitUsage,
 			Message: fmt.Sprintf("%s has mode %04o: other users of this machine can look into it", h.Path, info.Mode().Perm()),
-			Remedy:  "chmod 700 " + h.Path,
+			Remedy:  "chmod 700 " + console.Quote(h.Path),
+		}
+	case info.Mode().Perm()&0o700 != 0o700:
+		return &console.Problem{
+			Code: "home_closed", Exit: console.ExitUsage,
+			Message: fmt.Sprintf("%s has mode %04o: its own operator cannot read, write and enter it", h.Path, info.Mode().Perm()),
+			Remedy:  "chmod 700 " + console.Quote(h.Path),
 		}
 	}
 	return nil

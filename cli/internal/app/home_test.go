@@ -56,7 +56,7 @@ func TestOnlyAHomeOfOnesOwnIsAccepted(t *testing.T) {
 	if info, err := os.Stat(h.Path); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	for mode, want := range map[os.FileMode]string{0o700: "", 0o750: "home_open_to_others", 0o701: "home_open_to_others", 0o500: ""} {
+	for mode, want := range map[os.FileMode]string{0o700: "", 0o750: "home_open_to_others", 0o701: "home_open_to_others", 0o500: "home_closed", 0o000: "home_closed"} {
 		if err := os.Chmod(h.Path, mode); err != nil {
 			t.Fatal(err)
 		}

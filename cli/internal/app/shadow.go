@@ -9,10 +9,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
+	"github.com/b3abf3ee/portcullis/cli/internal/console"
 	"github.com/b3abf3ee/portcullis/host"
 	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/store/sqlite"
 )
 
@@ -21,8 +24,24 @@ import (
 // turn and no effect.
 type Shadow struct {
 	*host.Host
+	// Left are the turns that an earlier process left running: the next one that runs turns here will end them so.
+	Left []turn.Recovered
+
 	store *sqlite.Store
 	dir   string
+}
+
+// watched is a store that tells what a starting host had to end.
+type watched struct {
+	*sqlite.Store
+	left *[]turn.Recovered
+}
+
+// Recover is the store's, and keeps its answer.
+func (w watched) Recover(ctx context.Context, epoch id.Epoch, now time.Time) ([]turn.Recovered, error) {
+	ended, err := w.Store.Recover(ctx, epoch, now)
+	*w.left = ended
+	return ended, err
 }
 
 // OpenShadow copies the database, if there is one, and opens a host over the copy. The errors are those of
@@ -45,10 +64,21 @@ func (h Home) OpenShadow(ctx context.Context) (_ *Shadow, err error) {
 	}
 	s.store, err = sqlite.Open(ctx, sqlite.Config{Path: copied, Clock: time.Now, IDs: id.NewSource(time.Now, rand.Reader)})
 	if err != nil {
-		return nil, err
+		return nil, s.placed(h, storeProblem(h, err))
 	}
-	s.Host, err = host.Open(ctx, host.Config{Home: h.Path, Store: s.store, CacheDir: filepath.Join(s.dir, CacheName)})
+	s.Host, err = host.Open(ctx, host.Config{Home: h.Path, Store: watched{s.store, &s.Left}, CacheDir: filepath.Join(s.dir, CacheName)})
 	return s, err
+}
+
+// placed says of a failure of the copy where the database really is.
+func (s *Shadow) placed(h Home, err error) error {
+	var p *console.Problem
+	if !errors.As(err, &p) {
+		return err
+	}
+	there := *p
+	there.Message = strings.ReplaceAll(p.Message, s.dir+string(filepath.Separator), h.Path+string(filepath.Separator))
+	return &there
 }
 
 // Close removes the copy.

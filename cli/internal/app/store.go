@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 
@@ -52,6 +53,20 @@ func (h Home) hasStore() error {
 	}
 }
 
+// tooNew is a database of a newer program. A backup is named only when there is one.
+func (h Home) tooNew(e *sqlite.SchemaError) error {
+	p := &console.Problem{
+		Code: "store_schema", Exit: console.ExitUsage, Cause: e,
+		Message: fmt.Sprintf("%s has schema %d, and this program knows only %d", h.Join(DatabaseName), e.Have, e.Want),
+		Remedy:  "use the newer portcullis that made it, or name another home with --home DIR",
+	}
+	backup := fmt.Sprintf("%s.v%d.bak", h.Join(DatabaseName), e.Want)
+	if _, err := os.Stat(backup); err == nil {
+		p.Remedy = "use the newer portcullis that made it, or restore the backup " + backup
+	}
+	return p
+}
+
 // storeProblem gives the store's own failures a code. Their words name files and what to type already.
 func storeProblem(h Home, err error) error {
 	if err == nil {
@@ -75,8 +90,10 @@ func storeProblem(h Home, err error) error {
 		return problem("store_in_use", console.ExitHost, "then type the command again")
 	case errors.As(err, &foreign):
 		return problem("store_foreign", console.ExitUsage, "move "+h.Join(DatabaseName)+" away, or name another home with --home DIR")
+	case errors.As(err, &schema) && schema.Have > schema.Want:
+		return h.tooNew(schema)
 	case errors.As(err, &schema):
-		return problem("store_schema", console.ExitUsage, "`portcullis store check` shows both versions")
+		return problem("store_schema", console.ExitUsage, "`portcullis store migrate` migrates it, behind a backup")
 	case errors.As(err, &failed):
 		return problem("store_failed", console.ExitHost, "`portcullis store check` once the disk is well")
 	}

@@ -30,6 +30,7 @@ func reasonWords(reason string) string {
 		"effect_not_found":       "there was no such tool",
 		"effect_timed_out":       "its one effect took too long",
 		"host_restarted":         "the process that ran it was gone before it ended",
+		"lease_expired":          "its host did not say for too long that it still ran",
 		"no_interactive_route":   "it needs approval, and nobody could be asked",
 		"approval_expired":       "nobody answered the question in time",
 		"approval_denied":        "a person said no",

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"errors"
+	"os"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/app"
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
@@ -42,8 +43,7 @@ func Examine(ctx context.Context, home app.Home, m Machine) []Finding {
 	settings, known := e.config(ctx)
 	cores := e.cores(ctx)
 	plugins := e.plugins(ctx)
-	e.database(ctx)
-	if known {
+	if usable := e.database(ctx, len(cores) > 0 && len(plugins) > 0); usable && known {
 		e.together(ctx, cores, plugins)
 		e.providers(ctx, settings, cores)
 	}
@@ -98,11 +98,19 @@ func (e *examination) folder() bool {
 		e.ok("home.folder", e.home.Path+" is the operator's alone")
 	case errors.As(err, &p) && p.Code == "home_open_to_others":
 		e.problem("home.mode", err, "")
+	case errors.As(err, &p) && p.Code == "home_closed" && e.readable():
+		e.problem("home.mode", err, "")
 	default:
 		e.problem("home.folder", err, "")
 		return false
 	}
 	return true
+}
+
+// readable reports whether a home that its operator closed can be looked at all the same.
+func (e *examination) readable() bool {
+	info, err := os.Stat(e.home.Path)
+	return err == nil && info.Mode().Perm()&0o500 == 0o500
 }
 
 func (e *examination) config(ctx context.Context) (core.HostConfig, bool) {

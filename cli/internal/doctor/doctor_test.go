@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"database/sql"
 	"os"
 	"path/filepath"
 	"slices"
@@ -74,6 +75,64 @@ func TestADamagedDatabaseIsAnError(t *testing.T) {
 	}
 	if Worst(found) != Error {
 		t.Errorf("worst: %s", Worst(found))
+	}
+}
+
+func TestADatabaseOfANewerProgramHidesNoPathsAndNamesNoBackupThatIsNotThere(t *testing.T) {
+	h := home(t)
+	newer(t, h)
+	found := Examine(t.Context(), h, Machine{Env: os.Getenv, Cache: h.Join("cache")})
+	if f := find(found, "store.schema"); len(f) != 1 || f[0].Level != Error || !strings.Contains(f[0].Remedy, "newer portcullis") {
+		t.Errorf("store.schema: %+v", f)
+	}
+	for _, f := range found {
+		if text := f.Message + f.Remedy; strings.Contains(text, ".bak") || strings.Contains(text, "portcullis-look-") {
+			t.Errorf("%s: %s", f.Code, text)
+		}
+	}
+	_, err := h.OpenShadow(t.Context())
+	if err == nil || strings.Contains(err.Error(), "portcullis-look-") || !strings.Contains(err.Error(), h.Join(app.DatabaseName)) {
+		t.Errorf("looking: %v", err)
+	}
+}
+
+// newer makes a database of the home that says it is of a later program.
+func newer(t *testing.T, h app.Home) {
+	t.Helper()
+	r, err := h.OpenRecords(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", h.Join(app.DatabaseName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []string{"INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, 1)", "PRAGMA wal_checkpoint(TRUNCATE)"} {
+		if _, err := db.ExecContext(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAHomeThatItsOperatorClosedIsFound(t *testing.T) {
+	h := home(t)
+	for mode, want := range map[os.FileMode]string{0o500: "home.mode", 0o000: "home.folder"} {
+		if err := os.Chmod(h.Path, mode); err != nil {
+			t.Fatal(err)
+		}
+		found := Examine(t.Context(), h, Machine{Env: os.Getenv, Cache: h.Join("cache")})
+		if f := find(found, want); len(f) != 1 || f[0].Level != Error || !strings.HasPrefix(f[0].Remedy, "chmod 700 ") {
+			t.Errorf("mode %04o: %+v", mode, found)
+		}
+	}
+	if err := os.Chmod(h.Path, 0o700); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -7,12 +7,15 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/app"
+	"github.com/b3abf3ee/portcullis/cli/internal/console"
 	"github.com/b3abf3ee/portcullis/host/core"
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/plugin"
+	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/policy/capability"
 	"github.com/b3abf3ee/portcullis/store/sqlite"
 )
@@ -39,26 +42,36 @@ func (e *examination) plugins(ctx context.Context) []plugin.Installed {
 	return sound
 }
 
-// database checks the file itself.
-func (e *examination) database(ctx context.Context) {
+// database checks the file itself and reports whether the rest may be held against it. furnished: the home has cores
+// and plugins, and so had a database once.
+func (e *examination) database(ctx context.Context, furnished bool) (usable bool) {
 	path := e.home.Join(app.DatabaseName)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		if furnished {
+			e.add("store.check", Warn, "the database is gone, and with it grants, sessions, questions and the audit",
+				"copy a backup to "+path+"; without one, portcullis init begins a new one, and `portcullis plugin grant` grants again")
+			return true
+		}
 		e.ok("store.check", "there is no database yet; the first command makes one")
-		return
+		return true
 	}
 	r, err := sqlite.Check(ctx, path)
 	switch {
 	case err != nil:
 		e.problem("store.check", err, "portcullis store check")
+		return false
 	case len(r.Faults) > 0:
 		e.add("store.check", Error, fmt.Sprintf("the database has %d faults, the first: %s", len(r.Faults), r.Faults[0]), "portcullis store check")
+		return false
 	case r.Schema < r.Known:
 		e.add("store.schema", Warn, fmt.Sprintf("the database has schema %d, this program knows %d", r.Schema, r.Known), "portcullis store migrate")
 	case r.Schema > r.Known:
 		e.add("store.schema", Error, fmt.Sprintf("the database has schema %d, this program knows only %d", r.Schema, r.Known), "use the newer portcullis that made it")
+		return false
 	default:
 		e.ok("store.check", fmt.Sprintf("the database is sound: %d bytes, schema %d", r.Bytes, r.Schema))
 	}
+	return true
 }
 
 // together holds cores, plugins, rules and grants against each other, as the start of a turn would.
@@ -73,6 +86,7 @@ func (e *examination) together(ctx context.Context, cores []core.Core, plugins [
 			e.add("host.open", Warn, err.Error(), "")
 		}
 	}()
+	e.leftRunning(host.Left)
 	pinned := map[string]bool{}
 	for _, c := range cores {
 		for _, p := range c.Plugins() {
@@ -98,24 +112,85 @@ func (e *examination) together(ctx context.Context, cores []core.Core, plugins [
 			e.problem("plugin.grants", err, "portcullis store check")
 			continue
 		}
-		e.grants(p, granted)
+		e.grants(p, granted, inCores(cores, p))
 	}
 }
 
-// grants notes what a plugin asks for and was not granted: a decision that may be meant so.
-func (e *examination) grants(p plugin.Installed, granted capability.Snapshot) {
+// inCores are the cores that pin a plugin.
+func inCores(cores []core.Core, p plugin.Installed) (out []core.Core) {
+	for _, c := range cores {
+		if slices.ContainsFunc(c.Plugins(), func(pin core.Pin) bool { return pin.ID == p.ID && pin.Version == p.Version }) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// leftRunning notes turns that nobody runs any more.
+func (e *examination) leftRunning(left []turn.Recovered) {
+	if by, err := e.home.LockedBy(); err != nil || by != "" {
+		return // they may be running right now
+	}
+	for _, r := range left {
+		message := fmt.Sprintf("turn %s was left running by a process that is gone; nothing dangerous was under way", r.Turn)
+		if r.Outcome == turn.Indeterminate {
+			message = fmt.Sprintf("turn %s was left running by a process that is gone: %d effects may or may not have happened", r.Turn, r.Effects)
+		}
+		e.add("turn.left", Warn, message, fmt.Sprintf("portcullis turns show %s (the next command that runs turns ends it as %s)", r.Turn, r.Outcome))
+	}
+}
+
+// grants notes what a plugin asks for and was not granted, or a core that pins it does not list: a decision that may be
+// meant so.
+func (e *examination) grants(p plugin.Installed, granted capability.Snapshot, cores []core.Core) {
 	var missing []string
 	for _, c := range p.Manifest.Capabilities {
 		if name, err := capability.Parse(c.Name); err == nil && !granted.Meets(name) {
 			missing = append(missing, name.Example())
 		}
 	}
+	unlisted := 0
+	for _, c := range cores {
+		for _, asked := range p.Manifest.Capabilities {
+			name, err := capability.Parse(asked.Name)
+			if err != nil || !granted.Meets(name) || c.Capabilities().Meets(name) || !usedByTool(p, asked.Name) {
+				continue
+			}
+			unlisted++
+			grant := name.Example()
+			for _, g := range granted.Grants() {
+				if g.Family() == name.Family() {
+					grant = g.String()
+				}
+			}
+			e.add("plugin.grants", Warn, fmt.Sprintf("plugin %s was granted %s, and core %s does not list it: its calls are denied there", p.ID, name, c.ID()),
+				"portcullis plugin grant "+p.ID+" "+console.Quote(grant)+" --core "+c.ID())
+		}
+	}
+	if len(missing) == 0 && unlisted > 0 {
+		return
+	}
 	if len(missing) == 0 {
 		e.ok("plugin.grants", fmt.Sprintf("plugin %s has all that it asks for", p.ID))
 		return
 	}
+	in := ""
+	if len(cores) > 0 { // one command for both layers
+		in = " --core " + cores[0].ID()
+	}
 	e.add("plugin.grants", Warn, fmt.Sprintf("plugin %s asks for %s and was not granted it: its calls are denied", p.ID, strings.Join(missing, ", ")),
-		"portcullis plugin grant "+p.ID+" '"+missing[0]+"', or leave it")
+		"portcullis plugin grant "+p.ID+" "+console.Quote(missing[0])+in+", or leave it")
+}
+
+// usedByTool reports whether a tool of the plugin needs the capability, which a core then has to list. What the module
+// alone imports needs the grant and nothing else.
+func usedByTool(p plugin.Installed, name string) bool {
+	for _, t := range p.Manifest.Tools {
+		if slices.Contains(t.Capabilities, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // providers asks whether each key that a core needs is there. It never looks at the key.
