@@ -179,6 +179,7 @@ type EventQuery struct {
 	Session id.Session
 	Turn    id.Turn
 	Kind    event.Kind
+	Without event.Kind // leaves out one kind
 	Since   time.Time
 	Limit   int // 1..1000
 }

@@ -129,7 +129,7 @@ func (s *Store) Events(ctx context.Context, by principal.Scope, q turn.EventQuer
 
 func wanted(q turn.EventQuery, r event.Record) bool {
 	return (q.Session == "" || q.Session == r.Session) && (q.Turn == "" || q.Turn == r.Turn) &&
-		(q.Kind == "" || q.Kind == r.Kind) && (q.Since.IsZero() || !r.At.Before(rule.Millis(q.Since)))
+		(q.Kind == "" || q.Kind == r.Kind) && (q.Without == "" || q.Without != r.Kind) && (q.Since.IsZero() || !r.At.Before(rule.Millis(q.Since)))
 }
 
 // emptyEvents audits a listing that names a session or turn out of reach.

@@ -66,6 +66,9 @@ func eventQuery(q turn.EventQuery, session string, rc reach) (string, []any) {
 	if q.Kind != "" {
 		add(`e.kind = ?`, string(q.Kind))
 	}
+	if q.Without != "" {
+		add(`e.kind <> ?`, string(q.Without))
+	}
 	since := int64(0)
 	if !q.Since.IsZero() {
 		since = q.Since.UnixMilli()

@@ -97,6 +97,7 @@ func recordFilters(t *testing.T, w *world) {
 		"since the third":      {turn.EventQuery{Since: all[2].At}, []int{5, 4, 3, 2}},
 		"kind":                 {turn.EventQuery{Kind: event.PluginInstalled}, []int{3, 1}},
 		"kind, since":          {turn.EventQuery{Kind: event.EgressDecided, Since: all[3].At}, []int{5, 4}},
+		"without, limit":       {turn.EventQuery{Without: event.PluginInstalled, Since: after, Limit: 3}, []int{5, 4, 2}},
 		"session":              {turn.EventQuery{Session: hers.session, Since: after}, []int{3, 0}},
 		"session, kind":        {turn.EventQuery{Session: hers.session, Kind: event.EgressDecided}, []int{0}},
 		"turn":                 {turn.EventQuery{Turn: his.turn, Since: after}, []int{4, 1}},

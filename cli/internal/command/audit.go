@@ -17,11 +17,15 @@ import (
 func (s *shell) audit() *cli.Command {
 	return &cli.Command{
 		Name: "audit", Usage: "list what was decided and done, newest first",
+		Description: "Every command takes the operator's authority, which is on record as " + string(event.OperatorIssued) + ".\n" +
+			"So that looking does not crowd out what happened, these are shown only with --all, or when the list is\n" +
+			"narrowed to a session, a turn or a kind.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "session", Usage: "only of this `SESSION`"},
 			&cli.StringFlag{Name: "turn", Usage: "only of this `TURN`"},
 			&cli.StringFlag{Name: "kind", Usage: "only of this `KIND`, as in effect.denied"},
 			&cli.StringFlag{Name: "since", Usage: "only from `TIME` on: 2026-01-31, 2026-01-31T12:00:00Z, or 90m for the last ninety minutes"},
+			&cli.BoolFlag{Name: "all", Usage: "also each command's taking of the operator's authority (" + string(event.OperatorIssued) + "), which reading makes too"},
 			limitFlag(50),
 		},
 		Action: s.listAudit,
@@ -71,14 +75,17 @@ func (s *shell) listAudit(c *cli.Context) error {
 					words = append(words, f.Name+"="+f.Value)
 				}
 			}
-			rows = append(rows, []any{stamp(e.At), e.Kind, e.Principal, console.Cut(strings.Join(words, " "), 120)})
+			rows = append(rows, []any{stamp(e.At), e.Kind, e.Session, e.Turn, e.Principal, console.Cut(strings.Join(words, " "), 120)})
 		}
 		return s.out.Answer(answer, func(t *console.Text) {
 			if len(rows) == 0 {
 				t.Say("no records match")
-				return
+			} else {
+				t.Table([]string{"at", "kind", "session", "turn", "principal", "details"}, rows)
 			}
-			t.Table([]string{"at", "kind", "principal", "details"}, rows)
+			if query.Without != "" {
+				s.out.Err().Say("%s", console.Dim("without "+string(query.Without)+"; --all shows these too"))
+			}
 		})
 	})
 }
@@ -101,6 +108,9 @@ func auditQuery(c *cli.Context) (q turn.EventQuery, err error) {
 		}
 	}
 	q.Kind = event.Kind(c.String("kind"))
+	if !c.Bool("all") && q.Kind == "" && q.Session == "" && q.Turn == "" {
+		q.Without = event.OperatorIssued
+	}
 	if text := c.String("since"); text != "" {
 		if q.Since, err = since(text, time.Now()); err != nil {
 			return q, err

@@ -58,8 +58,10 @@ and logs to standard error. With ` + "`--json`" + ` the answer is one JSON docum
 | 3 | the host could not do its job |
 | 130 | a second Ctrl-C ended the process while the first was still being obeyed |
 
-What tools, models and files say is never printed as it is: a character that a terminal would obey, or that nobody could see,
-stands as its code point, ‹U+001B›.
+What tools, models and files say is never obeyed by the terminal: in text, a character that a terminal would obey, or that
+nobody could see, stands as its code point, ‹U+001B›, and a byte that is not UTF-8 as ‹0xFF›. Line breaks, tabs and the joiners
+that some scripts need stay in replies and other texts of several lines. In a JSON document such characters are \u escapes,
+which a JSON reader reads as the same character.
 
 | Variable | Meaning |
 |---|---|
