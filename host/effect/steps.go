@@ -86,7 +86,7 @@ func (r *Runtime) approve(ctx context.Context, p *passage) verdict {
 func refusalWords(d gate.Decision, tool string) string {
 	switch d.Reason {
 	case gate.ReasonNoRoute:
-		return tool + " needs approval and nobody can be asked here, which is not a terminal"
+		return tool + " needs approval and nobody can be asked here"
 	case gate.ReasonExpired:
 		return tool + " was not approved in time"
 	case gate.ReasonNotStored:

@@ -88,7 +88,7 @@ func (s *shell) callTool(c *cli.Context) error {
 		}
 		show.room()
 		answer := callAnswer{
-			ID: r.ID, Tool: r.Tool, Plugin: r.Plugin, Status: r.Status, Started: r.Started, Reason: r.Reason, Sentence: r.Sentence,
+			ID: r.ID, Tool: r.Tool, Plugin: r.Plugin, Status: r.Status, Started: r.Started, Reason: r.Reason, Sentence: s.out.Typed(r.Sentence),
 			Remedy: s.out.Typed(r.Remedy), Approval: r.Approval, Duration: milliseconds(r.Duration), Result: view(r.Views).JSON(),
 		}
 		if c.Bool("trace") {
@@ -164,7 +164,7 @@ func sayCalled(out, notes *console.Text, r effect.Result, v redact.View) {
 	}
 	notes.Say("%s %s (%s)", statusStyle(r.Status), r.Tool, r.Reason)
 	if r.Sentence != "" {
-		notes.Prose("  ", r.Sentence)
+		notes.Advice("  ", r.Sentence)
 	}
 	if r.Remedy != "" {
 		notes.Say("  to change that: %s", console.Command(r.Remedy))

@@ -23,6 +23,7 @@ func (s *shell) doctor() *cli.Command {
 			}
 			found := doctor.Examine(c.Context, home, doctor.Machine{Env: s.proc.Env, Cache: home.Cache(s.proc.Env)})
 			for i := range found {
+				found[i].Message = s.out.Typed(found[i].Message)
 				found[i].Remedy = s.out.Typed(found[i].Remedy)
 			}
 			answer := struct {

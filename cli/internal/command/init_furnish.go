@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/app"
 	"github.com/b3abf3ee/portcullis/cli/internal/bundle"
@@ -37,7 +38,9 @@ func furnish(ctx context.Context, home app.Home, r *app.Records, made []bundle.M
 		if err != nil {
 			return err
 		}
-		answer.Next = append(answer.Next, grantLines(in.Manifest, granted)...)
+		for _, line := range grantLines(in.Manifest, granted) { // one command for both layers
+			answer.Next = append(answer.Next, strings.Replace(line, ":HOST", ":example.org", 1)+" --core "+core.DefaultID)
+		}
 	}
 	for _, f := range append([]core.File{core.DefaultHostConfig()}, core.Default(pins)...) {
 		written, err := home.Put(f.Path, f.Bytes, f.Mode, force)

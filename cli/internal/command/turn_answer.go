@@ -61,6 +61,6 @@ func sayOutcome(s *screen, r turn.Result) {
 	if r.Outcome() == turn.Completed {
 		return
 	}
-	s.notes.Say("%s %s", console.Bad("turn "+string(r.Outcome())+":"), r.Sentence())
+	s.notes.Say("%s %s", console.Bad("turn "+string(r.Outcome())+":"), console.Command(r.Sentence()))
 	s.notes.Say("look at it with `portcullis turns show %s`", r.Turn())
 }

@@ -48,6 +48,9 @@ func (t *Text) Prose(indent, s string) {
 	}
 }
 
+// Advice is [Text.Prose] of a sentence of the host's, whose commands between backticks are written as they must be typed.
+func (t *Text) Advice(indent, s string) { t.Prose(indent, t.typing.Sentence(s)) }
+
 // Stream writes a piece of streamed text as [Prose] leaves it and adds nothing.
 func (t *Text) Stream(s string) { t.write(Prose(s)) }
 

@@ -179,7 +179,7 @@ func (e *examination) grants(p plugin.Installed, granted capability.Snapshot, co
 		in = " --core " + cores[0].ID()
 	}
 	e.add("plugin.grants", Warn, fmt.Sprintf("plugin %s asks for %s and was not granted it: its calls are denied", p.ID, strings.Join(missing, ", ")),
-		"portcullis plugin grant "+p.ID+" "+console.Quote(missing[0])+in+", or leave it")
+		"portcullis plugin grant "+p.ID+" "+console.Quote(strings.Replace(missing[0], ":HOST", ":example.org", 1))+in+", or leave it")
 }
 
 // usedByTool reports whether a tool of the plugin needs the capability, which a core then has to list. What the module
