@@ -71,13 +71,13 @@ func FuzzParseCases(f *testing.F) {
 	})
 }
 
-// stub is an engine with one answer that may act on its world first.
-type stub struct {
+// fixed is an engine with one answer that may act on its world first.
+type fixed struct {
 	answer conformance.Answer
 	act    func(opt sandbox.CallOptions)
 }
 
-func (s stub) Call(_ context.Context, _ string, _ []byte, opt sandbox.CallOptions) (conformance.Answer, error) {
+func (s fixed) Call(_ context.Context, _ string, _ []byte, opt sandbox.CallOptions) (conformance.Answer, error) {
 	if s.act != nil {
 		s.act(opt)
 	}
@@ -100,11 +100,11 @@ func run(t *testing.T, text string, on conformance.Engine) string {
 }
 
 func TestRunSeesEveryDifference(t *testing.T) {
-	output := func(s string) stub { return stub{answer: conformance.Answer{Output: []byte(s)}} }
+	output := func(s string) fixed { return fixed{answer: conformance.Answer{Output: []byte(s)}} }
 	result, fault := `{"tool":"demo.run","args":{},"result":{"a":1.0,"b":[2]}}`, `{"tool":"demo.run","args":{},"fault":{"code":"denied","message":"no"}}`
 	for _, c := range []struct {
 		text string
-		on   stub
+		on   fixed
 		want string
 	}{
 		{result, output(`{"result":{"b":[2],"a":1}}`), ""},
@@ -112,8 +112,8 @@ func TestRunSeesEveryDifference(t *testing.T) {
 		{result, output(`{"fault":{"code":"denied","message":"no"}}`), `fault denied (no), want the result {"a":1.0,"b":[2]}`},
 		{result, output(``), "the reply is not one"},
 		{result, output(`{"result":1,"fault":{"code":"denied","message":""}}`), "both result and fault"},
-		{result, stub{answer: conformance.Answer{Error: "rc 1"}}, "the guest failed: rc 1"},
-		{result, stub{answer: conformance.Answer{Broken: "trap"}}, "the guest did not come back: trap"},
+		{result, fixed{answer: conformance.Answer{Error: "rc 1"}}, "the guest failed: rc 1"},
+		{result, fixed{answer: conformance.Answer{Broken: "trap"}}, "the guest did not come back: trap"},
 		{fault, output(`{"fault":{"code":"denied","message":"no"}}`), ""},
 		{fault, output(`{"fault":{"code":"denied","message":"never"}}`), "fault denied (never), want denied (no)"},
 		{fault, output(`{"fault":{"code":"invalid","message":"no"}}`), "fault invalid (no), want denied (no)"},
@@ -123,15 +123,15 @@ func TestRunSeesEveryDifference(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.text, got, c.want)
 		}
 	}
-	if _, err := conformance.Run(t.Context(), stub{}, demo, &conformance.Case{Tool: "demo.other"}, t.TempDir()); err == nil {
+	if _, err := conformance.Run(t.Context(), fixed{}, demo, &conformance.Case{Tool: "demo.other"}, t.TempDir()); err == nil {
 		t.Error("a case of a tool that is not there was run")
 	}
 }
 
 func TestRunLooksAtTheWorldAfterwards(t *testing.T) {
 	head := `{"tool":"demo.run","args":{},"result":1,`
-	act := func(f func(opt sandbox.CallOptions)) stub {
-		return stub{conformance.Answer{Output: []byte(`{"result":1}`)}, f}
+	act := func(f func(opt sandbox.CallOptions)) fixed {
+		return fixed{conformance.Answer{Output: []byte(`{"result":1}`)}, f}
 	}
 	idle := act(nil)
 	get := func(opt sandbox.CallOptions) {
@@ -139,7 +139,7 @@ func TestRunLooksAtTheWorldAfterwards(t *testing.T) {
 	}
 	for _, c := range []struct {
 		text string
-		on   stub
+		on   fixed
 		want string
 	}{
 		{head + `"files":{"a":"1"},"files_after":{"a":"1","b":null}}`, idle, ""},

@@ -30,16 +30,16 @@ func TestHomeIsTheFlagThenTheVariableThenTheUsers(t *testing.T) {
 		want string
 	}{
 		"flag":          {"/f", map[string]string{HomeVariable: "/v", "HOME": "/u"}, "/f"},
-		"relative flag": {"f/../g", nil, "/work/g"},
+		"relative flag": {"f/../g", nil, "/started/g"},
 		"variable":      {"", map[string]string{HomeVariable: "/v", "HOME": "/u"}, "/v"},
 		"user":          {"", map[string]string{"HOME": "/u"}, "/u/.portcullis"},
 	} {
-		got, err := FindHome(c.flag, func(k string) string { return c.env[k] }, "/work")
+		got, err := FindHome(c.flag, func(k string) string { return c.env[k] }, "/started")
 		if err != nil || got.Path != filepath.FromSlash(c.want) {
 			t.Errorf("%s: %q, %v; want %q", name, got.Path, err, c.want)
 		}
 	}
-	_, err := FindHome("", func(string) string { return "" }, "/work")
+	_, err := FindHome("", func(string) string { return "" }, "/started")
 	if got := problemCode(t, err); got != "no_home" {
 		t.Errorf("without $HOME: %v", err)
 	}

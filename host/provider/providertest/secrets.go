@@ -51,7 +51,9 @@ func secrets(t *testing.T, v Vendor) {
 		for name, handle := range map[string]http.HandlerFunc{
 			"json": fails(400, fmt.Sprintf(`{"type":"error","error":{"type":"x","message":"bad key %s given"}}`, Key), nil),
 			"page": fails(401, "you sent "+Key, map[string]string{"request-id": Key, "x-request-id": Key}),
-			"to":   func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "https://"+Key+".example/", http.StatusTemporaryRedirect) },
+			"to": func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, "https://"+Key+".example/", http.StatusTemporaryRedirect)
+			},
 		} {
 			_, _, err := v.Ask(t, handle, nil)
 			if err == nil || strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, err), Key) {
