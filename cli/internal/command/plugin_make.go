@@ -42,7 +42,7 @@ func (s *shell) makePlugins(ctx context.Context, source bundle.Source, work, cac
 		if m.Built {
 			continue // describing it has compiled it
 		}
-		progress.Step("plugin %d of %d: %s: compiling for this machine", i+1, len(made), m.Name)
+		progress.Step("plugin %d of %d: %s: making its machine code ready", i+1, len(made), m.Name)
 		wasm, err := readAtMost(filepath.Join(m.Dir, m.Manifest.Wasm.File), manifest.MaxWasmBytes)
 		if err == nil {
 			_, err = describe(ctx, wasm)
