@@ -172,8 +172,9 @@ func TestAnswersThatWereNotOfferedDoNotWiden(t *testing.T) {
 		req := b.request()
 		req.Cacheable = c.cacheable
 		d := approval.NewGate(b.cfg).Decide(t.Context(), req)
-		if q := b.stored(d); d.Allowed != c.allowed || q.Reach != c.reach {
-			t.Errorf("%s: allowed %v, reach %q", name, d.Allowed, q.Reach)
+		want := map[bool]approval.State{true: approval.Allowed, false: approval.Denied}[c.allowed]
+		if q := b.stored(d); d.Allowed != c.allowed || q.Reach != c.reach || q.State != want {
+			t.Errorf("%s: allowed %v, reach %q, recorded as %s", name, d.Allowed, q.Reach, q.State)
 		}
 	}
 }
