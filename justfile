@@ -48,14 +48,17 @@ goroutine-packages:
 
 # the conformance suite over the bundled plugins: native, our engine and the Extism engine agree
 conform:
-    go test -count=1 -run 'Differential|Conform' ./conformance/...
+    @out=$(go test -count=1 -v -run '^TestConform' ./conformance) || { echo "$out"; exit 1; }; \
+      echo "$out" | grep -E '^(--- |ok|PASS)'; \
+      echo "$out" | grep -q '^--- PASS: TestConform' || { echo "no conformance test ran"; exit 1; }
 
 # a short pass of each fuzz target
 fuzz:
     @for f in $(git grep -l '^func Fuzz' -- '*_test.go'); do \
       for t in $(grep -oE '^func Fuzz[A-Za-z0-9_]+' "$f" | cut -c6-); do \
         echo "fuzz $(dirname "$f") $t"; \
-        go test -run '^$' -fuzz "^$t\$" -fuzztime {{ fuzz_time }} "./$(dirname "$f")" | tail -n 2; \
+        out=$(go test -run '^$' -fuzz "^$t\$" -fuzztime {{ fuzz_time }} "./$(dirname "$f")" 2>&1) || { echo "$out" | tail -n 80; exit 1; }; \
+        echo "$out" | tail -n 2; \
       done; done
 
 # generated files and module files are as committed

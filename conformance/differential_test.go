@@ -18,7 +18,7 @@ import (
 
 // Every bundled plugin answers each of its cases the same way on our engine and
 // on extism/go-sdk, and that way is what the case says.
-func TestBundledPluginsAnswerTheirCasesOnBothEngines(t *testing.T) {
+func TestConformBundledPluginsOnBothEngines(t *testing.T) {
 	dirs, err := filepath.Glob("../plugins/tools/*")
 	if err != nil || len(dirs) == 0 {
 		t.Fatalf("no plugins: %v", err)

@@ -113,7 +113,7 @@ var foreign = []struct {
 }
 
 // Plugins of other people's, made with four PDKs, answer alike on both engines.
-func TestForeignPluginsAnswerAlikeOrAreRefused(t *testing.T) {
+func TestConformForeignPluginsAnswerAlikeOrAreRefused(t *testing.T) {
 	dir := sdkWasm(t)
 	e, err := sandbox.Open(t.Context(), sandbox.Config{CacheDir: cacheDir})
 	if err != nil {

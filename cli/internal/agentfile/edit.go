@@ -79,6 +79,10 @@ func open(data []byte, key string, entry []string) (*edit, error) {
 		e.lines[last] += "\n"
 	}
 	e.byHand = key + ":\n  " + strings.Join(entry, "\n  ") + "\n"
+	// The decoder counts a lone carriage return as a line break and we do not, so its line numbers would not be ours.
+	if strings.Contains(strings.ReplaceAll(string(data), "\r\n", ""), "\r") {
+		return nil, e.refuse("the file has carriage returns without line feeds")
+	}
 	if err := yaml.Unmarshal(data, &e.before); err != nil {
 		return nil, e.refuse("the file does not decode")
 	}
@@ -90,7 +94,9 @@ func open(data []byte, key string, entry []string) (*edit, error) {
 		if v.Key.GetToken().Value != key {
 			continue
 		}
-		e.keyAt = v.Key.GetToken().Position.Line - 1
+		if e.keyAt = v.Key.GetToken().Position.Line - 1; e.keyAt >= len(e.lines) {
+			return nil, e.refuse(key + " is written in a way that cannot be edited safely")
+		}
 		switch list := v.Value.(type) {
 		case *ast.SequenceNode:
 			if list.IsFlowStyle {
@@ -101,6 +107,9 @@ func open(data []byte, key string, entry []string) (*edit, error) {
 				return e, nil
 			}
 			e.seq = list
+			if !e.inLines() {
+				return nil, e.refuse(key + " is written in a way that cannot be edited safely")
+			}
 		case *ast.NullNode:
 			if strings.TrimSpace(e.lines[e.keyAt]) != key+":" {
 				return nil, e.refuse(key + " has no list")
@@ -156,6 +165,16 @@ func (e *edit) span(n int) (from, to int) {
 	var l last
 	ast.Walk(&l, e.seq.Values[n])
 	return l.first - 1, l.line
+}
+
+// inLines is false when an entry does not stand on lines of the file.
+func (e *edit) inLines() bool {
+	for n := range e.seq.Values {
+		if from, to := e.span(n); from < 0 || from >= to || to > len(e.lines) {
+			return false
+		}
+	}
+	return true
 }
 
 // indent is the white space before the dashes of the list.

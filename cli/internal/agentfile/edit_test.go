@@ -63,6 +63,8 @@ func TestWhatCannotBeEditedSafelyIsLeftToThePerson(t *testing.T) {
 		"broken":        "plugins: [\n",
 		"two documents": "a: 1\n---\nb: 2\n",
 		"anchor":        "a: &p\n  - id: calc\nplugins: *p\n",
+		"lone return":   "plugins:\n-\r0",
+		"return before": "a: 1\r\rplugins:\n",
 	} {
 		got, changed, err := AddPlugin([]byte(in), Pin{"hello", "1.0.0", digest})
 		var byHand *ByHandError
