@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -65,7 +66,7 @@ func (s *shell) storeCheck(c *cli.Context) error {
 		case a.Sound:
 			t.Say("%s", console.Good("sound"))
 		case len(a.Faults) > 0:
-			t.Say("stop everything that uses the home and restore a backup (%s.v*.bak, or one of `portcullis store backup`)", a.Database)
+			t.Say("stop everything that uses the home and restore a backup: %s", backupsOf(a.Database))
 		case a.Schema < a.Known:
 			t.Say("schema %d is old, this program knows %d: `portcullis store migrate`", a.Schema, a.Known)
 		default:
@@ -76,6 +77,15 @@ func (s *shell) storeCheck(c *cli.Context) error {
 		err = no{}
 	}
 	return err
+}
+
+// backupsOf names the backups that lie beside a database, newest schema last.
+func backupsOf(database string) string {
+	found, err := filepath.Glob(database + ".v*.bak")
+	if err != nil || len(found) == 0 {
+		return "one of `portcullis store backup`; none lies beside the database"
+	}
+	return strings.Join(found, ", ") + ", or one of `portcullis store backup`"
 }
 
 // existing is the home, which must be there.

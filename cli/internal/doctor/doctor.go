@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/app"
@@ -32,6 +33,8 @@ type Finding struct {
 type Machine struct {
 	Env   func(string) string
 	Cache string // where compiled plugins of the home are kept
+	// MayWrite asks whether files can be made in a folder, without making one; nil asks the system.
+	MayWrite func(dir string) error
 }
 
 // Examine makes all checks. It never fails: what cannot be looked at is a finding.
@@ -40,6 +43,7 @@ func Examine(ctx context.Context, home app.Home, m Machine) []Finding {
 	if !e.folder() {
 		return e.found
 	}
+	e.writable()
 	settings, known := e.config(ctx)
 	cores := e.cores(ctx)
 	plugins := e.plugins(ctx)
@@ -105,6 +109,21 @@ func (e *examination) folder() bool {
 		return false
 	}
 	return true
+}
+
+// writable asks the system, since a mode says nothing of a file system that is mounted read-only. It writes nothing:
+// looking leaves a home as it is.
+func (e *examination) writable() {
+	ask := e.machine.MayWrite
+	if ask == nil {
+		ask = mayWrite
+	}
+	if err := ask(e.home.Path); err != nil {
+		e.add("home.writable", Error, fmt.Sprintf("nothing can be written in %s: %v", e.home.Path, err),
+			"mount it for writing, give it back to this user, or name another home with --home")
+		return
+	}
+	e.ok("home.writable", "the home can be written")
 }
 
 // readable reports whether a home that its operator closed can be looked at all the same.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/app"
@@ -159,5 +160,21 @@ func TestWorst(t *testing.T) {
 		if got := Worst(slices.Clone(c.in)); got != c.want {
 			t.Errorf("Worst(%v) = %s, want %s", c.in, got, c.want)
 		}
+	}
+}
+
+func TestAHomeThatCannotBeWrittenIsFound(t *testing.T) {
+	h := home(t)
+	refused := func(string) error { return syscall.EROFS }
+	got := find(Examine(t.Context(), h, Machine{Env: os.Getenv, Cache: h.Join("cache"), MayWrite: refused}), "home.writable")
+	if len(got) != 1 || got[0].Level != Error || !strings.Contains(got[0].Message, h.Path) || got[0].Remedy == "" {
+		t.Errorf("%+v", got)
+	}
+	got = find(Examine(t.Context(), h, Machine{Env: os.Getenv, Cache: h.Join("cache")}), "home.writable")
+	if len(got) != 1 || got[0].Level != OK {
+		t.Errorf("a home that can be written: %+v", got)
+	}
+	if err := mayWrite(filepath.Join(h.Path, "gone")); err == nil {
+		t.Error("a folder that is not there can be written")
 	}
 }
