@@ -52,7 +52,7 @@ const everything = sandbox.MayReadFiles | sandbox.MayWriteFiles | sandbox.MayKee
 func small() sandbox.Limits {
 	l := sandbox.LimitsOf(wire.Limits{})
 	l.Memory = 4 << 20
-	l.Deadline = time.Minute // a busy machine needs seconds to overflow a stack
+	l.Deadline = time.Minute
 	l.Output = 1 << 20
 	l.HostCalls = 500
 	return l

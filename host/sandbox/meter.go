@@ -24,10 +24,16 @@ const (
 // waits for a guest.
 const fuelSlice = 250_000
 
+// maxStack bounds the native stack of one call, as package wasmbin estimates
+// frames. encoding/json of a Go guest takes 14 MiB of it at the deepest nesting
+// it allows, 10,000 lists. The engine doubles a stack by copying it, so that the
+// worst a call of ordinary code takes is about twice as much.
+const maxStack = 32 << 20
+
 // metered writes a module that pays for what it executes; what comes out is what
 // runs. The error is a [*wasmbin.Refusal].
 func metered(m *wasmbin.Module) ([]byte, error) {
-	out, _, err := wasmbin.Meter(m, wasmbin.Options{YieldModule: yieldModule, YieldName: yieldName, FuelExport: fuelExport})
+	out, _, err := wasmbin.Meter(m, wasmbin.Options{YieldModule: yieldModule, YieldName: yieldName, FuelExport: fuelExport, Stack: maxStack})
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +57,11 @@ func linkYield(ctx context.Context, rt wazero.Runtime) error {
 
 // yield ends the guest when its call is over or its fuel used up, and gives it
 // the next slice otherwise. left is below zero: what it owes for the code that
-// it is about to run.
+// it is about to run, or [wasmbin.StackPassed].
 func (st *callState) yield(ctx context.Context, left int64) int64 {
+	if left == wasmbin.StackPassed {
+		st.stop(&trapError{status: LimitPassed, reason: "stack_depth"})
+	}
 	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
 		<-ctx.Done() // its timer is due: how the call ended is read from ctx
 	}

@@ -22,7 +22,7 @@ const (
 	BadOutputRange Status = "bad_output_range" // output_set named bytes that are not in one block
 	OutputTooLarge Status = "output_too_large"
 	OutOfMemory    Status = "out_of_memory" // failed after a growth was refused
-	LimitPassed    Status = "limit_passed"  // fuel or a host call budget was used up
+	LimitPassed    Status = "limit_passed"  // fuel, stack or a host call budget was used up
 	Refused        Status = "refused"       // nothing ran; Reason says why
 	HostFailure    Status = "host_failure"  // this package could not do its job
 )

@@ -34,7 +34,7 @@ func TestOutcomeOfEachEnding(t *testing.T) {
 		{"text_but_ok", "never mind", sandbox.OK, "", "K"},
 		{"trap", "", sandbox.Trap, "engine", ""},
 		{"trap_after_output", "", sandbox.Trap, "engine", ""},
-		{"recurse", "", sandbox.Trap, "engine", ""},
+		{"recurse", "", sandbox.LimitPassed, "stack_depth", ""},
 		{"exit", "\x00", sandbox.Exited, "exit_0", ""},
 		{"exit", "\x03", sandbox.Exited, "exit_3", ""},
 		{"exit_as_deadline", "", sandbox.Exited, "exit_4026531839", ""},

@@ -17,7 +17,7 @@ import (
 )
 
 // meterOptions are those of the tests of package wasmbin that need an engine.
-var meterOptions = wasmbin.Options{YieldModule: "host:meter", YieldName: "yield", FuelExport: "host:fuel"}
+var meterOptions = wasmbin.Options{YieldModule: "host:meter", YieldName: "yield", FuelExport: "host:fuel", Stack: 1 << 40}
 
 // meterWith rewrites a module for the tests.
 func meterWith(t testing.TB, wasm []byte, l wasmbin.Limits) ([]byte, wasmbin.Report) {

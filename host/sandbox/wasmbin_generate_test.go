@@ -194,18 +194,22 @@ func checkGenerated(t *testing.T, choices []byte) (ran int) {
 	run := func(rc wazero.RuntimeConfig, span int) []answer {
 		opt := meterOptions
 		opt.Span = span
-		out, _, err := wasmbin.Meter(m, opt)
+		out, report, err := wasmbin.Meter(m, opt)
 		if err != nil {
 			t.Fatal(err)
 		}
+		out.Exports = append(out.Exports, wasmbin.Export{Name: stackExport, Kind: wasmbin.KindGlobal, Index: report.StackGlobal})
 		f, err := fuel(t, rc, out.Encode(), 30_000, 500)
 		if err != nil {
 			t.Fatalf("the metered module is invalid: %v", err)
 		}
 		var answers []answer
 		for _, e := range m.Exports {
-			before := f.used()
+			before, stack := f.used(), f.mod.ExportedGlobal(stackExport).Get()
 			res, err := f.mod.ExportedFunction(e.Name).Call(t.Context(), 5)
+			if after := f.mod.ExportedGlobal(stackExport).Get(); err == nil && after != stack {
+				t.Fatalf("%s: of its stack it kept %d bytes", e.Name, stack-after)
+			}
 			answers = append(answers, answer{res, err, f.used() - before})
 			if answers[len(answers)-1].stopped() {
 				break

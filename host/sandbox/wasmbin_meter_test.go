@@ -30,6 +30,9 @@ func fuel(t testing.TB, rc wazero.RuntimeConfig, wasm []byte, budget, slice int6
 	t.Cleanup(func() { _ = rt.Close(context.Background()) })
 	f := &fueled{left: budget}
 	yieldInto(t, rt, func(owed int64) int64 {
+		if owed == wasmbin.StackPassed {
+			panic(errDeep)
+		}
 		f.yields++
 		n := min(max(slice, -owed), f.left)
 		if owed+n < 0 {

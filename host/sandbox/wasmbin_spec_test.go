@@ -130,10 +130,11 @@ func compareSpec(t *testing.T, file string, rc wazero.RuntimeConfig, features wa
 		if err != nil {
 			return nil, err
 		}
-		out, _, err := wasmbin.Meter(m, meterOptions)
+		out, report, err := wasmbin.Meter(m, meterOptions)
 		if err != nil {
 			return nil, err
 		}
+		out.Exports = append(out.Exports, wasmbin.Export{Name: stackExport, Kind: wasmbin.KindGlobal, Index: report.StackGlobal})
 		return out.Encode(), nil
 	})
 	for i, c := range spec.Commands {
@@ -204,7 +205,15 @@ func (r *specRun) do(t *testing.T, c specCommand) string {
 	for _, a := range c.Action.Args {
 		args = append(args, a.words()...)
 	}
+	stack := mod.ExportedGlobal(stackExport) // nil in a plain module
+	before := uint64(0)
+	if stack != nil {
+		before = stack.Get()
+	}
 	res, err := mod.ExportedFunction(c.Action.Field).Call(t.Context(), args...)
+	if stack != nil && err == nil && stack.Get() != before {
+		return fmt.Sprintf("%d bytes of stack not given back", before-stack.Get())
+	}
 	if err != nil {
 		line, _, _ := strings.Cut(err.Error(), "\n")
 		return line

@@ -49,7 +49,7 @@ func (r *reader) misc(s *spaces, in *instr) {
 	}
 	switch in.sub {
 	case miscMemoryInit:
-		r.dataIndex(s)
+		in.x = r.dataIndex(s)
 		r.memIndex(s)
 	case miscDataDrop:
 		r.dataIndex(s)
@@ -74,12 +74,12 @@ func (r *reader) misc(s *spaces, in *instr) {
 }
 
 // dataIndex holds a data index against the count that stands before the code.
-func (r *reader) dataIndex(s *spaces) {
+func (r *reader) dataIndex(s *spaces) uint32 {
 	n := 0
 	if s.m.DataCount != nil {
 		n = int(*s.m.DataCount)
 	}
-	r.index("data segment", n)
+	return r.index("data segment", n)
 }
 
 // vector reads a SIMD instruction; the holes are numbers that were never given.

@@ -2,6 +2,7 @@ package wasmbin
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -18,6 +19,10 @@ type Options struct {
 	FuelExport string
 	// Fuel is what the global begins with; with 0 the first charge yields.
 	Fuel int64
+	// Stack bounds the native stack of one call from the host in bytes, as this
+	// package estimates frames; 0 leaves it to the engine. A guest that passes it
+	// calls the yield with [StackPassed], and traps if that returns.
+	Stack int64
 	// Span is what one charge may cover in advance, 0 means 96. Less is more
 	// exact and slower; 1 counts every instruction.
 	Span int
@@ -27,16 +32,26 @@ type Options struct {
 	GlobalPrefix string
 }
 
+// StackPassed is what the yield is called with when the guest has gone deeper
+// than Options.Stack. No debt of fuel is that large.
+const StackPassed = math.MinInt64
+
 // Report says what [Meter] did.
 type Report struct {
 	FuelExport string
-	FuelGlobal uint32   // its index
-	YieldFunc  uint32   // its index; functions from there on moved up by one
-	Globals    []string // exported under GlobalPrefix, by index
-	Functions  int      // that pay for themselves
-	Leaves     int      // that their callers pay for
-	Charges    int      // places that pay
-	Checks     int      // places that may yield
+	FuelGlobal uint32 // its index
+	// StackGlobal is the index of the i64 that holds the bytes of stack that are
+	// left, if there is a bound. Whatever a call does, short of a trap, it is
+	// afterwards what it was before.
+	StackGlobal uint32
+	YieldFunc   uint32   // its index; functions from there on moved up by one
+	Globals     []string // exported under GlobalPrefix, by index
+	Functions   int      // that pay for themselves
+	Leaves      int      // that their callers pay for
+	Charges     int      // places that pay
+	Checks      int      // places that may yield
+	Splitters   int      // functions that were added, after all others, for long bulk instructions
+	Frames      int      // functions whose frames count against the stack
 }
 
 // Meter returns a module that does what m does and pays for it: a hidden i64
@@ -71,7 +86,8 @@ func Meter(m *Module, opt Options) (*Module, Report, error) {
 	}
 	*mt.out = *m
 	mt.fuel = uint32(m.imported(KindGlobal) + len(m.Globals))
-	mt.report = Report{FuelExport: opt.FuelExport, FuelGlobal: mt.fuel, YieldFunc: mt.imported}
+	mt.stack = mt.fuel + 1
+	mt.report = Report{FuelExport: opt.FuelExport, FuelGlobal: mt.fuel, StackGlobal: mt.stack, YieldFunc: mt.imported}
 	if no := mt.findLeaves(); no != nil {
 		return nil, Report{}, no
 	}
@@ -79,6 +95,7 @@ func Meter(m *Module, opt Options) (*Module, Report, error) {
 	if no := mt.rewrite(); no != nil {
 		return nil, Report{}, no
 	}
+	mt.split()
 	mt.rename()
 	return mt.out, mt.report, nil
 }
@@ -105,11 +122,15 @@ type meter struct {
 	s        spaces
 	imported uint32 // functions; also the index of the yield
 	fuel     uint32 // index of the global
+	stack    uint32 // index of the global of stack bytes that are left, if there is a bound
 	leaves   []int  // price of each function that its callers pay, else 0
 	plan     plan
 	loops    []uint32 // around the code that is written: see open
 	prices   []int    // of those loops
+	openers  []int    // instructions that opened the blocks around
 	report   Report
+
+	splitters []splitter
 }
 
 // moved is where a function index of m is in out.
@@ -140,10 +161,10 @@ func (mt *meter) declare() {
 	for i := range out.Globals {
 		out.Globals[i].Init = mt.expr(out.Globals[i].Init)
 	}
-	init := writer{out: []byte{opI64Const}}
-	init.signed(mt.opt.Fuel)
-	init.byte(opEnd)
-	out.Globals = append(out.Globals, Global{GlobalType{I64, true}, init.out})
+	out.Globals = append(out.Globals, hidden(mt.opt.Fuel))
+	if mt.opt.Stack > 0 {
+		out.Globals = append(out.Globals, hidden(mt.opt.Stack))
+	}
 
 	out.Exports = slices.Clone(m.Exports)
 	for i := range out.Exports {
@@ -180,6 +201,14 @@ func (mt *meter) declare() {
 		}
 	}
 	out.Data = m.Data // offsets are numbers and globals
+}
+
+// hidden is a mutable i64 global that begins with a number.
+func hidden(begin int64) Global {
+	init := writer{out: []byte{opI64Const}}
+	init.signed(begin)
+	init.byte(opEnd)
+	return Global{GlobalType{I64, true}, init.out}
 }
 
 // expr moves function indexes of an initialiser.

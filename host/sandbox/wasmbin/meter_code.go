@@ -91,41 +91,84 @@ func (mt *meter) body(w *writer, i int) {
 		p.build(b.Code, &mt.s, mt.leaf)
 		mt.report.Functions++
 	}
-	length := uint32(mt.m.localCount(i)) // a local for lengths, if one is needed
+	locals := uint32(mt.m.localCount(i))
 	bulky := false
 	charges := p.charges
+	f := mt.frameOf(i, locals)
 	mt.loops = append(mt.loops[:0], 0)
-	mt.charge(w, p.entry)
+	mt.openers = mt.openers[:0]
+	if f.size > 0 {
+		mt.enter(w, f, p.entry, mt.resultOf(i))
+	} else {
+		mt.charge(w, p.entry)
+	}
 	for k := range p.code {
 		in := &p.code[k]
 		if len(charges) > 0 && charges[0].at == k && !charges[0].check {
 			mt.charge(w, charges[0])
 			charges = charges[1:]
 		}
-		if shift, bulk := bulkOf(in); bulk {
+		if _, bulk := bulkOf(in); bulk {
 			bulky = true
-			mt.chargeLength(w, length, shift)
+			mt.bulk(w, in, b.Code, locals)
+			continue
 		}
 		switch in.op {
 		case opLoop:
-			mt.loop(w, in, b.Code, charges[0])
+			mt.loop(w, in, b.Code, charges[0], f.caught && p.caught[k], f)
 			charges = charges[1:]
+			mt.openers = append(mt.openers, k)
 		case opBlock, opIf, opTryTable:
 			mt.branch(w, in, b.Code)
 			mt.open(false)
+			mt.openers = append(mt.openers, k)
 		case opEnd:
-			if k+1 < len(p.code) && mt.shut() {
+			last := k+1 == len(p.code)
+			if !last && mt.shut() {
 				mt.endLoop(w)
 			} else {
 				w.byte(opEnd)
 			}
+			switch {
+			case last && f.size > 0:
+				mt.leave(w, f)
+				w.byte(opEnd)
+			case !last:
+				opener := mt.openers[len(mt.openers)-1]
+				mt.openers = mt.openers[:len(mt.openers)-1]
+				if f.caught && p.caught[opener] {
+					mt.restore(w, f)
+				}
+			}
+		case opReturn:
+			if f.size == 0 {
+				w.byte(opReturn)
+			} else {
+				w.indexed(opBr, mt.label(uint32(len(mt.loops)-1)))
+			}
+		case opReturnCall, opReturnIndirect:
+			if f.size > 0 {
+				mt.leave(w, f)
+			}
+			mt.branch(w, in, b.Code)
 		default:
 			mt.branch(w, in, b.Code)
 		}
 	}
-	if bulky {
-		b.Locals = append(slices.Clip(b.Locals), LocalGroup{1, I32})
+	if bulky || f.caught {
+		b.Locals = append(slices.Clip(b.Locals), LocalGroup{bulkLocals, I32})
 	}
+	if f.caught {
+		b.Locals = append(b.Locals, LocalGroup{1, I64})
+	}
+}
+
+// frameOf is how the decoded and planned body counts against the stack.
+func (mt *meter) frameOf(function int, locals uint32) stackFrame {
+	if mt.opt.Stack <= 0 || mt.leaves[function] > 0 || !mt.plan.calls(&mt.s, mt.leaf) {
+		return stackFrame{}
+	}
+	return stackFrame{size: mt.plan.frame(int(locals)), local: locals + bulkLocals, caught: mt.plan.caught != nil}
 }
 
 // loop opens a loop with its charge and check. The call of the host stands
@@ -141,11 +184,17 @@ func (mt *meter) body(w *writer, i int) {
 //	    br 1
 //	  end
 //	end
-func (mt *meter) loop(w *writer, in *instr, code []byte, c charge) {
+func (mt *meter) loop(w *writer, in *instr, code []byte, c charge, caught bool, f stackFrame) {
 	w.raw(code[in.start:in.end])
+	if caught {
+		mt.restore(w, f)
+	}
 	mt.charge(w, charge{cost: c.cost})
 	mt.report.Checks++
-	mt.compare(w, opI64GeS)
+	w.indexed(opGlobalGet, mt.fuel)
+	w.byte(opI64Const)
+	w.signed(0)
+	w.byte(opI64GeS)
 	w.byte(opIf)
 	w.raw(code[in.start+1 : in.end])
 	mt.open(true)
@@ -232,10 +281,9 @@ func (mt *meter) charge(w *writer, c charge) {
 	}
 }
 
-// chargeLength pays for a bulk instruction by the length on top of the stack.
+// chargeLength pays for a bulk instruction by the length in a local.
 func (mt *meter) chargeLength(w *writer, local uint32, shift int) {
 	mt.report.Charges++
-	w.indexed(opLocalSet, local)
 	w.indexed(opGlobalGet, mt.fuel)
 	w.indexed(opLocalGet, local)
 	w.byte(opI64ExtendI32U)
@@ -245,25 +293,17 @@ func (mt *meter) chargeLength(w *writer, local uint32, shift int) {
 	w.byte(opI64Sub)
 	w.indexed(opGlobalSet, mt.fuel)
 	mt.check(w)
-	w.indexed(opLocalGet, local)
 }
 
 // check asks the host for more when the fuel has run out.
 func (mt *meter) check(w *writer) {
 	mt.report.Checks++
-	mt.compare(w, opI64LtS)
+	w.indexed(opGlobalGet, mt.fuel)
+	mt.negative(w)
 	w.byte(opIf)
 	w.byte(blockEmpty)
 	mt.yield(w, 0)
 	w.byte(opEnd)
-}
-
-// compare leaves on the stack how the fuel compares with nothing.
-func (mt *meter) compare(w *writer, op byte) {
-	w.indexed(opGlobalGet, mt.fuel)
-	w.byte(opI64Const)
-	w.signed(0)
-	w.byte(op)
 }
 
 // yield calls the host and adds to what it answers.

@@ -49,6 +49,22 @@ func runJSON(n int32) (sum int32) {
 	return sum
 }
 
+// nest decodes and encodes n lists in each other: recursion as deep as
+// encoding/json lets it be.
+//
+//go:wasmexport nest
+func nest(n int32) int32 {
+	var v any
+	if json.Unmarshal([]byte(strings.Repeat("[", int(n))+strings.Repeat("]", int(n))), &v) != nil {
+		return -1
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return -1
+	}
+	return int32(len(b))
+}
+
 //go:wasmexport sha256
 func runSHA(n int32) (sum int32) {
 	for range n {

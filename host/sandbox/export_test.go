@@ -1,0 +1,4 @@
+package sandbox
+
+// MaxStack is for tests outside of the package.
+const MaxStack = maxStack
