@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/b3abf3ee/portcullis/host/core"
@@ -109,7 +108,7 @@ func (h *Host) connect(ctx context.Context, p core.Provider, asked core.Model) (
 		PromptCache: p.Kind == core.KindAnthropic, // a turn sends the same beginning again with every step
 	}
 	if !p.Key.Zero() {
-		cfg.APIKey = func(ctx context.Context) (string, error) { return p.Key.Read(ctx, h.cfg.Home, os.LookupEnv) }
+		cfg.APIKey = func(ctx context.Context) (string, error) { return h.secrets.Read(ctx, p.Key) }
 	}
 	return open.Model(ctx, cfg, provider.Deps{HTTPClient: client})
 }

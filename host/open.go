@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/plugin"
 	"github.com/b3abf3ee/portcullis/host/provider"
 	"github.com/b3abf3ee/portcullis/host/sandbox"
+	"github.com/b3abf3ee/portcullis/host/secret"
 	"github.com/b3abf3ee/portcullis/host/turn"
 )
 
@@ -69,6 +71,7 @@ type Host struct {
 	turns    *turn.Execution
 	plugins  *plugin.Folder
 	network  *net.Gate
+	secrets  secret.Reader
 	engine   func() (*sandbox.Engine, error)
 
 	mu     sync.Mutex // guards the caches below; not held while anything is compiled or opened
@@ -103,6 +106,7 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 	h := &Host{
 		cfg: cfg, settings: settings, ids: id.NewSource(cfg.Clock, cfg.Rand), plugins: plugin.At(cfg.Home),
 		loaded: map[string]*loading{}, models: map[string]provider.Model{},
+		secrets: secret.Reader{Home: cfg.Home, Lookup: os.LookupEnv, Vault: secret.At(cfg.Home, cfg.Clock), Clock: cfg.Clock},
 	}
 	h.epoch = h.ids.Epoch()
 	if err := h.join(); err != nil {

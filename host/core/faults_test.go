@@ -98,6 +98,7 @@ func TestAgentFaultsHaveAPlaceAndARemedy(t *testing.T) {
 		"empty":           {"", `agent.yaml: is empty; it begins with schema_version: 1`},
 		"comment only":    {"# nothing\n", `is empty`},
 		"not UTF-8":       {head + "# \xff\n", `:4:3: is not UTF-8 here`},
+		"lone return":     {"\r\r8", `:1:1: has a carriage return without a line feed here`},
 		"escape sequence": {head + "# \x1b[2J\n", `:4:3: has the control character U+001B here`},
 		"too long":        {head + strings.Repeat("# x\n", MaxYAMLBytes/4), `bytes, at most 262144 are allowed`},
 		"too deep":        {head + "limits: " + strings.Repeat("[", 100) + "\n", `is nested too deep here`},

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/b3abf3ee/portcullis/host/secret"
 	"github.com/b3abf3ee/portcullis/policy/approval"
 	"github.com/b3abf3ee/portcullis/policy/egress"
 )
@@ -35,7 +36,7 @@ type Provider struct {
 	Name    string
 	Kind    string // [KindAnthropic] or [KindOpenAI]
 	BaseURL string // without a slash at the end; never empty
-	Key     SecretRef
+	Key     secret.Ref
 	// Private says that BaseURL may lead to a private address or loopback, and be plain http.
 	Private bool
 	// Model is what a core gets that leaves something out; its Provider is Name and it has no Script.

@@ -1,8 +1,6 @@
 package core
 
 import (
-	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -120,67 +118,6 @@ func TestMissingHostFileSaysInit(t *testing.T) {
 	}
 	_, err = LoadHost(t.Context(), home)
 	says(t, err, "is not a plain file (links are not followed)")
-}
-
-func TestSecretsAreReadFromTheirPlace(t *testing.T) {
-	home := t.TempDir()
-	path := filepath.Join(home, "key")
-	put := func(text string, mode os.FileMode) {
-		t.Helper()
-		if err := os.WriteFile(path, []byte(text), mode); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
-	}
-	env := func(name string) (string, bool) {
-		v, ok := map[string]string{"KEY": "secret-1", "EMPTY": "", "LINES": "a\nb"}[name]
-		return v, ok
-	}
-	put("secret-2\r\n", 0o600)
-	for ref, want := range map[SecretRef]string{{FromEnv, "KEY"}: "secret-1", {FromFile, "key"}: "secret-2", {FromFile, path}: "secret-2"} {
-		if got, err := ref.Read(t.Context(), home, env); err != nil || got != want {
-			t.Errorf("%s = %q, %v", ref, got, err)
-		}
-	}
-	put("secret-3", 0o600) // a changed key is picked up
-	if got, err := (SecretRef{FromFile, "key"}).Read(t.Context(), home, env); err != nil || got != "secret-3" {
-		t.Errorf("after the change: %q, %v", got, err)
-	}
-	refused := func(ref SecretRef, want string) {
-		t.Helper()
-		got, err := ref.Read(t.Context(), home, env)
-		var secret *SecretError
-		if got != "" || !errors.As(err, &secret) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret-") {
-			t.Errorf("%s = %q, %v, want %q", ref, got, err, want)
-		}
-	}
-	refused(SecretRef{FromEnv, "NONE"}, "is not set")
-	refused(SecretRef{FromEnv, "EMPTY"}, "is not set")
-	refused(SecretRef{FromEnv, "LINES"}, "line breaks")
-	refused(SecretRef{FromFile, "none"}, "does not exist")
-	refused(SecretRef{FromFile, "none/key"}, "does not exist")
-	refused(SecretRef{}, "write env:NAME or file:PATH")
-	put("secret-4", 0o644)
-	refused(SecretRef{FromFile, "key"}, "can be read by other users; run: chmod 600")
-	put("", 0o600)
-	refused(SecretRef{FromFile, "key"}, "is empty")
-	put(strings.Repeat("x", maxSecretFile+1), 0o600)
-	refused(SecretRef{FromFile, "key"}, "is too large")
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("/etc/passwd", path); err != nil {
-		t.Fatal(err)
-	}
-	refused(SecretRef{FromFile, "key"}, "") // by its mode or as a link
-
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := (SecretRef{FromEnv, "KEY"}).Read(ctx, home, env); !errors.Is(err, context.Canceled) {
-		t.Errorf("a cancelled read gave %v", err)
-	}
 }
 
 func TestModelForJoinsCoreAndProvider(t *testing.T) {

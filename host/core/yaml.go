@@ -116,6 +116,8 @@ func (r *reading) plainText(data []byte) bool {
 			bad = "is not UTF-8 here"
 		case c < 0x20 && c != '\n' && c != '\r' && c != '\t', c >= 0x7f && c < 0xa0, c == '\u2028', c == '\u2029', c == '\ufeff':
 			bad = fmt.Sprintf("has the control character %U here; remove it", c)
+		case c == '\r' && (i+1 == len(data) || data[i+1] != '\n'): // a line break for YAML, and for no editor
+			bad = "has a carriage return without a line feed here; end lines with a line feed"
 		}
 		if bad != "" {
 			r.fault(Position{File: r.path, Line: line, Column: 1 + utf8.RuneCount(data[start:i])}, "%s", bad)

@@ -33,6 +33,9 @@ const (
 	OperatorIssued  Kind = "principal_scope.operator_issued"
 	LookupDenied    Kind = "principal_scope.owner_lookup_denied"
 	EgressDecided   Kind = "egress.decided"
+	SecretSet       Kind = "secret.set"
+	SecretRotated   Kind = "secret.rotated"
+	SecretRemoved   Kind = "secret.removed"
 )
 
 // Bounds of one record. A text over its bound is cut by [Clean], never refused: an audit row must not be lost

@@ -24,7 +24,7 @@ func problemOf(ctx context.Context, err error) *console.Problem {
 	if errors.As(err, &p) {
 		return p
 	}
-	for _, known := range []func(error) *console.Problem{turnProblem, pluginProblem, buildProblem, coreProblem, scaffoldProblem, idProblem} {
+	for _, known := range []func(error) *console.Problem{turnProblem, pluginProblem, buildProblem, coreProblem, scaffoldProblem, idProblem, secretProblem} {
 		if p := known(err); p != nil {
 			p.Cause = err
 			return p

@@ -9,12 +9,14 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/app"
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
 	"github.com/b3abf3ee/portcullis/host/core"
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/plugin"
+	"github.com/b3abf3ee/portcullis/host/secret"
 	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/policy/capability"
 	"github.com/b3abf3ee/portcullis/store/sqlite"
@@ -209,13 +211,18 @@ func (e *examination) providers(ctx context.Context, settings core.HostConfig, c
 			e.ok("provider.key", fmt.Sprintf("provider %s is used without a key", p.Name))
 			continue
 		}
-		lookup := func(name string) (string, bool) { v := e.machine.Env(name); return v, v != "" }
-		if _, err := p.Key.Read(ctx, e.home.Path, lookup); err != nil {
+		if _, err := e.reader().Read(ctx, p.Key); err != nil {
 			e.add("provider.key", Error, fmt.Sprintf("the key of provider %s, which core %s uses: %v", p.Name, c.ID(), err), "set it where config.yaml says it is")
 			continue
 		}
 		e.ok("provider.key", fmt.Sprintf("the key of provider %s is there", p.Name))
 	}
+}
+
+// reader gives out what the host would; only whether it can is asked.
+func (e *examination) reader() secret.Reader {
+	lookup := func(name string) (string, bool) { v := e.machine.Env(name); return v, v != "" }
+	return secret.Reader{Home: e.home.Path, Lookup: lookup, Vault: secret.At(e.home.Path, time.Now), Clock: time.Now}
 }
 
 // cache looks at the folder of compiled code: what is in it is executed.

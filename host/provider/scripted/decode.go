@@ -1,6 +1,7 @@
 package scripted
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -58,6 +59,9 @@ func Parse(name string, data []byte) (*Script, error) {
 	d := decoder{name: name}
 	if len(data) > maxBytes {
 		return nil, d.fail(nil, "is larger than %d bytes", maxBytes)
+	}
+	if bytes.Count(data, []byte("\r")) != bytes.Count(data, []byte("\r\n")) { // a line break for YAML, and for no editor
+		return nil, d.fail(nil, "has a carriage return without a line feed; end lines with a line feed")
 	}
 	root, err := d.parse(data)
 	if err != nil {

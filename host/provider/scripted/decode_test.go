@@ -54,6 +54,7 @@ func TestAWrongScriptIsRefusedWithItsPlace(t *testing.T) {
 		"negative limits":     {"version: 1\nlimits: {max_output: -1}\nsteps: [{say: x}]\n", 0, 0, "negative limits"},
 		"no room in limits":   {"version: 1\nlimits: {context_window: 10, max_output: 10}\nsteps: [{say: x}]\n", 0, 0, "leave no room"},
 		"empty expectation":   {"version: 1\nsteps:\n  - say: x\n    expect: {not_contains: ''}\n", 3, 5, "empty text"},
+		"lone return":         {"version: 1\r\rsteps: []\n", 0, 0, "without a line feed"},
 		"too large":           {"version: 1\n#" + strings.Repeat("x", 1<<20), 0, 0, "larger than"},
 	} {
 		_, err := scripted.Parse("bad.yaml", []byte(c.text))

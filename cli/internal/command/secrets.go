@@ -1,0 +1,174 @@
+package command
+
+import (
+	"context"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/b3abf3ee/portcullis/cli/internal/app"
+	"github.com/b3abf3ee/portcullis/cli/internal/console"
+	"github.com/b3abf3ee/portcullis/host/event"
+	"github.com/b3abf3ee/portcullis/host/secret"
+)
+
+func (s *shell) secrets() *cli.Command {
+	return &cli.Command{
+		Name: "secrets", Usage: "keys and tokens that the host holds and no plugin or model sees", Action: group,
+		Subcommands: []*cli.Command{
+			{
+				Name: "set", Usage: "keep a secret, or replace one", ArgsUsage: "NAME", Flags: secretFlags(), Action: s.secretsSet,
+				Description: "The value is read from standard input, or asked for without echo; it is never an argument, which other users\n" +
+					"of the machine could read. It is kept encrypted in secrets.age, whose key is secrets.key (mode 0600), both in the home.",
+			},
+			{Name: "list", Usage: "names, places and dates; never values", Action: s.secretsList},
+			{Name: "remove", Usage: "forget a secret", ArgsUsage: "NAME", Action: s.secretsRemove},
+			{
+				Name: "rotate", Usage: "give a secret a new value, or all of them a new encryption key", ArgsUsage: "[NAME]",
+				Description: "Without NAME the file is encrypted anew to a new secrets.key; copies of the old key open it no more.",
+				Flags:       secretFlags(), Action: s.secretsRotate,
+			},
+		},
+	}
+}
+
+func secretFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "from", Usage: "keep only the place of the value: env:NAME or file:`PATH`"},
+		&cli.StringFlag{Name: "expires", Usage: "give it out until then: a `DATE` (2027-01-31) or a duration (720h)"},
+	}
+}
+
+// secretAnswer is one secret in a document.
+type secretAnswer struct {
+	Name    secret.Name `json:"name"`
+	From    string      `json:"from"` // "secrets.age", "env:NAME" or "file:PATH"
+	Set     *string     `json:"set_at"`
+	Rotated *string     `json:"rotated_at,omitempty"`
+	Expires *string     `json:"expires_at,omitempty"`
+	Expired bool        `json:"expired"`
+}
+
+func (s *shell) secretsList(c *cli.Context) error {
+	home, err := s.existing(c)
+	if err != nil {
+		return err
+	}
+	all, err := secret.At(home.Path, time.Now).List(c.Context)
+	if err != nil {
+		return err
+	}
+	answer := struct {
+		Secrets []secretAnswer `json:"secrets"`
+	}{[]secretAnswer{}}
+	var rows [][]any
+	for _, e := range all {
+		a := secretAnswer{
+			Name: e.Name, From: secret.FileName, Set: moment(e.Set), Rotated: moment(e.Rotated), Expires: moment(e.Expires),
+			Expired: !e.Expires.IsZero() && !time.Now().Before(e.Expires),
+		}
+		if !e.From.Zero() {
+			a.From = e.From.String()
+		}
+		var until any = stamp(e.Expires)
+		if a.Expired {
+			until = console.Bad("expired " + stamp(e.Expires))
+		}
+		answer.Secrets, rows = append(answer.Secrets, a), append(rows, []any{string(e.Name), a.From, stamp(e.Set), stamp(e.Rotated), until})
+	}
+	return s.out.Answer(answer, func(t *console.Text) {
+		if len(rows) == 0 {
+			t.Say("there are none; `portcullis secrets set NAME` keeps one")
+			return
+		}
+		t.Table([]string{"name", "value in", "set", "rotated", "expires"}, rows)
+	})
+}
+
+func (s *shell) secretsSet(c *cli.Context) error {
+	return s.changeSecret(c, event.SecretSet, func(ctx context.Context, v *secret.Vault, name secret.Name, content secret.Content) (string, error) {
+		made, err := v.Set(ctx, name, content)
+		if made {
+			return "kept", err
+		}
+		return "replaced", err
+	})
+}
+
+func (s *shell) secretsRotate(c *cli.Context) error {
+	if c.Args().Len() > 0 {
+		return s.changeSecret(c, event.SecretRotated, func(ctx context.Context, v *secret.Vault, name secret.Name, content secret.Content) (string, error) {
+			return "rotated", v.Rotate(ctx, name, content)
+		})
+	}
+	home, err := s.existing(c)
+	if err != nil {
+		return err
+	}
+	return s.records(c, func(ctx context.Context, r *app.Records) error {
+		if err := r.Note(ctx, event.SecretRotated, event.F("secret", "*")); err != nil {
+			return err
+		}
+		if err := secret.At(home.Path, time.Now).RotateIdentity(ctx); err != nil {
+			return err
+		}
+		return s.out.Answer(map[string]string{"rotated": secret.IdentityName}, func(t *console.Text) {
+			t.Say("%s %s is new, and %s is encrypted to it", console.Good("done:"), secret.IdentityName, secret.FileName)
+		})
+	})
+}
+
+// changeSecret reads NAME and its content and applies do. The audit record comes first: a change that cannot be
+// recorded is not made.
+func (s *shell) changeSecret(c *cli.Context, kind event.Kind, do func(context.Context, *secret.Vault, secret.Name, secret.Content) (string, error)) error {
+	home, err := s.existing(c)
+	if err != nil {
+		return err
+	}
+	name, err := secret.ParseName(c.Args().First())
+	if err != nil {
+		return err
+	}
+	content, err := s.secretContent(c, name)
+	if err != nil {
+		return err
+	}
+	return s.records(c, func(ctx context.Context, r *app.Records) error {
+		if err := r.Note(ctx, kind, event.F("secret", string(name)), event.F("from", content.From.String())); err != nil {
+			return err
+		}
+		done, err := do(ctx, secret.At(home.Path, time.Now), name, content)
+		if err != nil {
+			return err
+		}
+		return s.out.Answer(map[string]string{"secret": string(name), "done": done}, func(t *console.Text) {
+			t.Say("%s %s is %s; config.yaml may name it as secret:%s", console.Good("done:"), name, done, name)
+		})
+	})
+}
+
+func (s *shell) secretsRemove(c *cli.Context) error {
+	home, err := s.existing(c)
+	if err != nil {
+		return err
+	}
+	name, err := secret.ParseName(c.Args().First())
+	if err != nil {
+		return err
+	}
+	return s.records(c, func(ctx context.Context, r *app.Records) error {
+		if err := r.Note(ctx, event.SecretRemoved, event.F("secret", string(name))); err != nil {
+			return err
+		}
+		removed, err := secret.At(home.Path, time.Now).Remove(ctx, name)
+		if err != nil {
+			return err
+		}
+		if !removed {
+			return secret.ErrUnknown
+		}
+		return s.out.Answer(map[string]string{"secret": string(name), "done": "removed"}, func(t *console.Text) {
+			t.Say("%s %s is forgotten", console.Good("done:"), name)
+		})
+	})
+}

@@ -1,0 +1,146 @@
+package secret
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/policy/redact"
+)
+
+// UnavailableError says why a secret is not given out. It never holds a value.
+type UnavailableError struct {
+	Ref  Ref
+	Want string // what is wrong and what to do
+}
+
+// Error names the reference and what to do.
+func (e *UnavailableError) Error() string { return e.Ref.String() + " " + e.Want }
+
+// Reader gives secrets out. It reads anew each time, so that a changed secret is picked up, and is safe for
+// concurrent use.
+type Reader struct {
+	Home   string // where relative paths begin
+	Lookup func(name string) (string, bool)
+	Vault  *Vault // nil: [FromVault] is not there
+	Clock  func() time.Time
+}
+
+// Read returns what r refers to, without line ends after it. A file must be plain, at most [redact.MaxValue] bytes and
+// readable by its owner alone. What is not there, not usable or expired is an [*UnavailableError].
+func (d Reader) Read(ctx context.Context, r Ref) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", fmt.Errorf("secret: read %s: %w", r, err)
+	}
+	if r.Source == FromVault {
+		return d.fromVault(ctx, r)
+	}
+	return d.direct(r)
+}
+
+// direct reads a reference that is no entry of the vault.
+func (d Reader) direct(r Ref) (string, error) {
+	var text string
+	switch r.Source {
+	case FromEnv:
+		if text, _ = d.Lookup(r.Name); text == "" {
+			return "", &UnavailableError{r, "is not set; set it in the environment that portcullis starts in"}
+		}
+	case FromFile:
+		path := r.Name
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(d.Home, path)
+		}
+		data, err := readPrivate(path, redact.MaxValue)
+		if err != nil {
+			return "", unreadable(r, err)
+		}
+		text = string(data)
+	default:
+		return "", &UnavailableError{r, "is no reference; write env:NAME, file:PATH or secret:NAME"}
+	}
+	text = strings.TrimRight(text, "\r\n")
+	if text == "" || strings.ContainsFunc(text, control) {
+		return "", &UnavailableError{r, "is empty or has line breaks or control characters in it"}
+	}
+	return text, nil
+}
+
+func (d Reader) fromVault(ctx context.Context, r Ref) (string, error) {
+	if d.Vault == nil {
+		return "", &UnavailableError{r, "cannot be read: this host has no secrets file"}
+	}
+	e, ok, err := d.Vault.get(ctx, Name(r.Name))
+	switch {
+	case err != nil:
+		return "", err
+	case !ok:
+		return "", &UnavailableError{r, "is not there; type: portcullis secrets set " + r.Name}
+	case e.expired(d.Clock()):
+		return "", &UnavailableError{r, "expired on " + e.Expires.UTC().Format(time.DateOnly) + "; type: portcullis secrets rotate " + r.Name}
+	case e.From.Zero():
+		return e.value(), nil
+	}
+	return d.direct(e.From)
+}
+
+var (
+	errNotPlain = errors.New("is not a plain file (links are not followed)")
+	errTooLarge = errors.New("is too large")
+	errOpen     = errors.New("can be read by other users")
+)
+
+// unreadable keeps what a person can mend apart from what this host could not do.
+func unreadable(r Ref, err error) error {
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return &UnavailableError{r, "does not exist"}
+	case errors.Is(err, errOpen):
+		return &UnavailableError{r, "can be read by other users; run: chmod 600 " + r.Name}
+	case errors.Is(err, errNotPlain), errors.Is(err, errTooLarge):
+		return &UnavailableError{r, err.Error()}
+	}
+	return fmt.Errorf("secret: read %s: %w", r, err)
+}
+
+// readPrivate reads a plain file of its owner's alone, at most limit bytes. A link, or a file that is swapped for
+// another between the look and the opening, is refused.
+func readPrivate(path string, limit int64) ([]byte, error) {
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	name := filepath.Base(path)
+	looked, err := root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !looked.Mode().IsRegular() {
+		return nil, errNotPlain
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !os.SameFile(looked, info):
+		return nil, errNotPlain
+	case info.Mode().Perm()&0o077 != 0:
+		return nil, errOpen
+	}
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = errTooLarge
+	}
+	return data, err
+}
