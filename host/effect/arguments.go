@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/b3abf3ee/portcullis/policy/document"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -25,6 +26,7 @@ const maxExactInteger = 1<<53 - 1
 // bytes that are validated, approved, recorded and handed to the adapter are these and no others.
 type Arguments struct {
 	canonical json.RawMessage
+	read      document.Document // of canonical
 	digest    string
 }
 
@@ -53,6 +55,10 @@ func ParseArguments(raw []byte) (Arguments, error) {
 	if len(raw) > MaxArgumentBytes {
 		return bad("too_large", "arguments have %d bytes, the limit is %d: pass large content by file", len(raw), MaxArgumentBytes)
 	}
+	read, err := document.ParseStrict(bytes.Clone(raw))
+	if err == nil && admissible(&read) && canonical(&read) {
+		return admitted(read), nil
+	}
 	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(false), jsontext.AllowInvalidUTF8(false))
 	if dec.PeekKind() != '{' {
 		if _, err := dec.ReadToken(); err != nil {
@@ -79,8 +85,15 @@ func ParseArguments(raw []byte) (Arguments, error) {
 	if err := doc.Canonicalize(); err != nil {
 		return bad("not_json", "arguments are not strict JSON: %s", tidy(err))
 	}
-	sum := sha256.Sum256(doc)
-	return Arguments{canonical: json.RawMessage(doc), digest: hex.EncodeToString(sum[:])}, nil
+	if read, err = document.ParseStrict(doc); err != nil {
+		return bad("not_json", "arguments are not strict JSON")
+	}
+	return admitted(read), nil
+}
+
+func admitted(read document.Document) Arguments {
+	sum := sha256.Sum256(read.Bytes())
+	return Arguments{canonical: read.Bytes(), read: read, digest: hex.EncodeToString(sum[:])}
 }
 
 func exact(number string) bool {
@@ -97,8 +110,20 @@ func exact(number string) bool {
 // tidy keeps a decoder's own sentence without its package prefix: the reader is a person or a model.
 func tidy(err error) string { return strings.TrimPrefix(err.Error(), "jsontext: ") }
 
-// strictJSON says why raw is not one strict JSON value inside the depth bound, or nil.
-func strictJSON(raw []byte) error {
+// readStrict reads raw, which must be one strict JSON value inside the depth bound; the error says why it is not.
+func readStrict(raw []byte) (document.Document, error) {
+	read, err := document.ParseStrict(raw)
+	if err == nil && read.Depth() <= MaxArgumentDepth {
+		return read, nil
+	}
+	if why := strictFault(raw); why != nil {
+		err = why
+	}
+	return document.Document{}, err
+}
+
+// strictFault reads raw token by token to say what is wrong with it, or nil.
+func strictFault(raw []byte) error {
 	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(false), jsontext.AllowInvalidUTF8(false))
 	for first := true; first || dec.StackDepth() > 0; first = false {
 		if _, err := dec.ReadToken(); err != nil {

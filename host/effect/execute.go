@@ -7,6 +7,7 @@ import (
 
 	"github.com/b3abf3ee/portcullis/host/binding"
 	"github.com/b3abf3ee/portcullis/policy"
+	"github.com/b3abf3ee/portcullis/policy/document"
 	"github.com/b3abf3ee/portcullis/policy/redact"
 )
 
@@ -81,6 +82,7 @@ type passage struct {
 	policy  policy.Verdict
 	secrets map[string]string
 	outcome Outcome
+	answer  document.Document // the outcome's result, once it was found to be strict
 	end     verdict
 	began   time.Time
 	number  int

@@ -42,7 +42,7 @@ func explainArguments(e *entry, raw []byte) string {
 	if err != nil {
 		return fmt.Sprintf("the input schema cannot be used: %v", err)
 	}
-	if faults := schema.Check(args.Bytes()); len(faults) > 0 {
+	if faults := schema.check(&args.read); len(faults) > 0 {
 		return "the arguments do not fit the schema: " + join(faults)
 	}
 	return ""

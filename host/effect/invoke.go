@@ -2,7 +2,6 @@ package effect
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -52,7 +51,7 @@ func (r *Runtime) call(ctx context.Context, p *passage, now time.Time) (out Outc
 		}
 	}()
 	return t.Adapter.Invoke(ctx, Call{
-		Effect: p.req.ID, Tool: t.Name, Arguments: json.RawMessage(p.args.Bytes()), Turn: p.turn,
+		Effect: p.req.ID, Tool: t.Name, Arguments: p.args.Bytes(), Read: p.args.read, Turn: p.turn,
 		Deadline: now.Add(t.Timeout), Output: t.Output, Grants: p.entry.grants,
 		Progress: func(g wire.Progress) {
 			if p.req.Progress != nil {
@@ -106,15 +105,17 @@ func (p *passage) judgeResult() verdict {
 	case len(out.Result) > t.Output:
 		return bad("output_too_large", fmt.Sprintf("gave %d bytes, the limit is %d", len(out.Result), t.Output))
 	}
-	if err := strictJSON(out.Result); err != nil {
+	read, err := out.reading()
+	if err != nil {
 		return bad("output_not_json", "gave a result that is not strict JSON: "+tidy(err))
 	}
+	p.answer = read
 	schema, err := p.entry.output()
 	if err != nil {
 		return bad("schema_unusable", fmt.Sprintf("has an output schema that cannot be used: %v", err))
 	}
 	if schema != nil {
-		if faults := schema.Check(out.Result); len(faults) > 0 {
+		if faults := schema.check(&read); len(faults) > 0 {
 			return bad("output_schema", "gave a result that does not fit its schema: "+join(faults))
 		}
 	}
@@ -191,7 +192,7 @@ func (p *passage) views(set redact.Set) (redact.Views, error) {
 		return p.catalog.views(p.catalog.bounds, raw)
 	}
 	if !p.end.stops() {
-		return build(redact.JSON(p.outcome.Result))
+		return build(redact.Document(p.answer))
 	}
 	status := string(p.end.status)
 	forModel, err := build(redact.JSON(denial{status, p.end.reason, p.end.model}.raw()))

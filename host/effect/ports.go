@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/policy/capability"
+	"github.com/b3abf3ee/portcullis/policy/document"
 	"github.com/b3abf3ee/portcullis/policy/principal"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
@@ -33,6 +35,7 @@ type Call struct {
 	Effect    id.Effect
 	Tool      string
 	Arguments json.RawMessage
+	Read      document.Document // Arguments as the gate read them
 	Turn      binding.Turn
 	Deadline  time.Time // when the effect is over, in the host's clock
 	Output    int       // bytes of result that the caller will read at the most
@@ -42,14 +45,25 @@ type Call struct {
 
 // Outcome is what an adapter says of one call. Result is set exactly when Status is Succeeded.
 type Outcome struct {
-	Status   Status
-	Result   json.RawMessage // validated against the output schema by the adapter
-	Fault    *wire.Fault     // the tool's own answered "no"; Status is Failed
-	Reason   string          // stable code, for example "guest_trap"; empty when Succeeded
-	Detail   string          // words for the operator; may hold guest text; redacted before anyone sees it
+	Status Status
+	Result json.RawMessage // the gate holds it against the output schema
+	// Read is Result as [document.ParseStrict] read it, where the adapter has done so already; the zero Document leaves
+	// it to the gate. The text must not change any more.
+	Read     document.Document
+	Fault    *wire.Fault // the tool's own answered "no"; Status is Failed
+	Reason   string      // stable code, for example "guest_trap"; empty when Succeeded
+	Detail   string      // words for the operator; may hold guest text; redacted before anyone sees it
 	Logs     []wire.LogRecord
 	Duration time.Duration
 	Stats    map[string]int64 // bounded counters: "memory_bytes", "host_calls", ...
+}
+
+// reading is the result, read strictly.
+func (o Outcome) reading() (document.Document, error) {
+	if o.Read.Len() > 0 && o.Read.Depth() <= MaxArgumentDepth && bytes.Equal(o.Read.Bytes(), o.Result) {
+		return o.Read, nil
+	}
+	return readStrict(o.Result)
 }
 
 // Started is the durable intent to run, written before the adapter is invoked.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/b3abf3ee/portcullis/policy/document"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
@@ -14,7 +15,10 @@ import (
 )
 
 // Schema is one compiled JSON Schema (draft 2020-12). It is safe for concurrent use.
-type Schema struct{ of *jsonschema.Schema }
+type Schema struct {
+	of    *jsonschema.Schema
+	plain *shape // nil where a keyword needs the library
+}
 
 // maxSchemaBytes bounds a schema document; a tool with a larger one is not usable by a model anyway.
 const maxSchemaBytes = 256 << 10
@@ -47,7 +51,7 @@ func CompileSchema(raw json.RawMessage) (*Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("effect: compile schema: %w", err)
 	}
-	return &Schema{s}, nil
+	return &Schema{s, plainly(s)}, nil
 }
 
 // SchemaFault is why a document does not fit: the place and the rule, never the value.
@@ -75,6 +79,15 @@ func (s *Schema) Check(doc json.RawMessage) []SchemaFault {
 		return []SchemaFault{{"", "does not fit the schema"}}
 	}
 	return leaves(bad, nil)
+}
+
+// check is [Schema.Check] of a document that was read already. The plain keywords are held against the tokens as they
+// lie; whatever these do not let through the library judges, and words.
+func (s *Schema) check(doc *document.Document) []SchemaFault {
+	if s.plain != nil && s.plain.fits(doc, doc.Root()) {
+		return nil
+	}
+	return s.Check(doc.Bytes())
 }
 
 func leaves(e *jsonschema.ValidationError, into []SchemaFault) []SchemaFault {

@@ -37,14 +37,14 @@ func (r *Runtime) checkRequest(_ context.Context, p *passage) verdict {
 	if redact.ContainsSentinel(args.Bytes()) {
 		return invalid("arguments_redacted", "the arguments hold a redaction mark: the real value was never shown, so running this would write the mark in its place", "the arguments hold a value that the host redacted; you cannot pass it on")
 	}
-	if p.shown, err = p.catalog.views(questionBounds(), redact.JSON(args.Bytes())); err != nil {
+	if p.shown, err = p.catalog.views(questionBounds(), redact.Document(args.read)); err != nil {
 		return verdict{status: Failed, reason: "redaction_failed", why: "the arguments could not be redacted, so nothing is done with them", model: "the host could not handle the arguments"}
 	}
 	schema, err := p.entry.input()
 	if err != nil {
 		return verdict{status: Failed, reason: "schema_unusable", why: fmt.Sprintf("the input schema of %s cannot be used: %v", p.entry.tool.Name, err), model: "the tool is broken"}
 	}
-	if faults := schema.Check(args.Bytes()); len(faults) > 0 {
+	if faults := schema.check(&args.read); len(faults) > 0 {
 		why := "the arguments do not fit the schema: " + join(faults)
 		return invalid("arguments_schema", why, why)
 	}

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -8,9 +9,9 @@ import (
 	"time"
 
 	"github.com/b3abf3ee/portcullis/host/effect"
+	"github.com/b3abf3ee/portcullis/policy/document"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Ports are what a plugin's calls act on, beside the workspace that the turn
@@ -113,7 +114,13 @@ func encodeCall(call effect.Call) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tool name: %w", err)
 	}
-	if v := jsontext.Value(call.Arguments); !v.IsValid() || v.Kind() != '{' {
+	args := call.Read
+	if args.Len() == 0 || !bytes.Equal(args.Bytes(), call.Arguments) { // what was not read by the gate is read here
+		if args, err = document.ParseStrict(call.Arguments); err != nil {
+			return nil, fmt.Errorf("arguments of %s are not strict JSON", call.Tool)
+		}
+	}
+	if args.At(args.Root()).Kind != document.Object {
 		return nil, fmt.Errorf("arguments of %s are not one JSON object", call.Tool)
 	}
 	in := make([]byte, 0, len(call.Arguments)+len(id)+len(tool)+32)
@@ -123,23 +130,49 @@ func encodeCall(call effect.Call) ([]byte, error) {
 	return append(in, '}'), nil
 }
 
-// reply is [wire.Reply] as the host reads it.
+// reply is [wire.Reply] as the host reads it: one of the two.
 type reply struct {
-	Result jsontext.Value `json:"result"`
-	Fault  *wire.Fault    `json:"fault"`
+	result document.Document
+	fault  *wire.Fault
 }
 
-// decodeReply reads a guest's answer strictly.
+// decodeReply reads a guest's answer strictly and once: the result stays a part of what was read.
 func decodeReply(data []byte) (reply, error) {
-	var r reply
+	if len(data) > wire.MaxReplyBytes {
+		return reply{}, fmt.Errorf("reply has %d bytes, at most %d are allowed", len(data), wire.MaxReplyBytes)
+	}
+	read, err := document.ParseStrict(data)
+	if err != nil {
+		return reply{}, replyFault(data, err)
+	}
+	if i, ok := onlyMember(&read, "result"); ok {
+		return reply{result: read.Part(i, 1)}, nil
+	}
+	var r wire.Reply
 	if err := decodeStrict(data, wire.MaxReplyBytes, &r); err != nil {
 		return reply{}, err
 	}
-	w := wire.Reply{Result: []byte(r.Result), Fault: r.Fault}
-	if err := w.Check(); err != nil {
+	if err := r.Check(); err != nil {
 		return reply{}, err
 	}
-	return r, nil
+	return reply{fault: r.Fault}, nil
+}
+
+// replyFault is the decoder's word on what is no strict JSON.
+func replyFault(data []byte, err error) error {
+	if why := decodeStrict(data, wire.MaxReplyBytes, &wire.Reply{}); why != nil {
+		return why
+	}
+	return err
+}
+
+// onlyMember finds the value of an object's one member, when it has that name.
+func onlyMember(d *document.Document, name string) (int32, bool) {
+	root := d.Root()
+	if t := d.At(root); t.Kind != document.Object || t.Count != 1 || string(d.Text(root+1)) != name {
+		return 0, false
+	}
+	return root + 2, true
 }
 
 func failed(reason, detail string) effect.Outcome {
@@ -162,13 +195,15 @@ func (a *Adapter) read(call effect.Call, out Outcome) effect.Outcome {
 	switch {
 	case err != nil:
 		return failed("bad_reply", fmt.Sprintf("plugin %s: bad reply to %s: %s", a.plugin.Name(), call.Tool, escape([]byte(err.Error()), 300)))
-	case r.Fault != nil:
-		f := faultf(r.Fault.Code, "%s", r.Fault.Message)
+	case r.fault != nil:
+		f := faultf(r.fault.Code, "%s", r.fault.Message)
 		return effect.Outcome{Status: effect.Failed, Fault: f, Reason: "fault_" + string(f.Code)}
-	case call.Output > 0 && len(r.Result) > call.Output:
-		return failed("output_too_large", fmt.Sprintf("plugin %s: the result of %s has %d bytes, at most %d are allowed", a.plugin.Name(), call.Tool, len(r.Result), call.Output))
 	}
-	return effect.Outcome{Status: effect.Succeeded, Result: []byte(r.Result)}
+	result := r.result.Bytes()
+	if call.Output > 0 && len(result) > call.Output {
+		return failed("output_too_large", fmt.Sprintf("plugin %s: the result of %s has %d bytes, at most %d are allowed", a.plugin.Name(), call.Tool, len(result), call.Output))
+	}
+	return effect.Outcome{Status: effect.Succeeded, Result: result, Read: r.result}
 }
 
 // reasonOf is the stable code of a failed guest call.

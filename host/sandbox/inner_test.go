@@ -55,20 +55,20 @@ func FuzzDecodeReply(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if (r.Fault == nil) == (len(r.Result) == 0) {
+		if (r.fault == nil) == (r.result.Len() == 0) {
 			t.Fatalf("%q gave both or neither", data)
 		}
-		if r.Fault != nil {
-			if !r.Fault.Code.Known() {
-				t.Fatalf("%q gave the code %q", data, r.Fault.Code)
+		if r.fault != nil {
+			if !r.fault.Code.Known() {
+				t.Fatalf("%q gave the code %q", data, r.fault.Code)
 			}
 			return
 		}
-		if v := jsontext.Value(r.Result); !v.IsValid() {
-			t.Fatalf("%q gave a result that is not JSON: %q", data, r.Result)
+		if v := jsontext.Value(r.result.Bytes()); !v.IsValid() {
+			t.Fatalf("%q gave a result that is not JSON: %q", data, v)
 		}
-		again, err := decodeReply(append(append([]byte(`{"result":`), r.Result...), '}'))
-		if err != nil || !bytes.Equal(again.Result, r.Result) {
+		again, err := decodeReply(append(append([]byte(`{"result":`), r.result.Bytes()...), '}'))
+		if err != nil || !bytes.Equal(again.result.Bytes(), r.result.Bytes()) {
 			t.Fatalf("%q does not read the same again: %v", data, err)
 		}
 	})

@@ -1,6 +1,11 @@
 package redact
 
-import "slices"
+import (
+	"bytes"
+	"slices"
+
+	"github.com/b3abf3ee/portcullis/policy/document"
+)
 
 // harvestLimit is how many discovered values are removed elsewhere too. More are still masked where they stand.
 const harvestLimit = 64
@@ -11,9 +16,10 @@ type builder struct {
 	set       Set
 	finder    finder
 	marks     []mark
-	doc       document
+	doc       findings
 	harvested []Secret
 	ids       []int // the mark of each harvested value
+	ordinary  recent
 }
 
 // effort is how many bytes may be searched for each byte of a result. Prose and code take 5 to 15 with everything
@@ -21,12 +27,10 @@ type builder struct {
 const effort = 40
 
 func newBuilder(set Set, size int) *builder {
-	b := &builder{set: set, finder: finder{effort: effort*size + 1<<18, class: classes()}}
-	for _, s := range set.of().secrets {
-		b.marks = append(b.marks, mark{s.Name, s.Source, s.Fingerprint()})
-	}
-	if set.Len() > 0 {
-		b.finder.add(set.of())
+	b := &builder{set: set, finder: finder{effort: effort*size + 1<<18}}
+	if known := set.of(); len(known.secrets) > 0 {
+		b.marks = slices.Clone(known.marks)
+		b.finder.add(known)
 	}
 	return b
 }
@@ -40,9 +44,11 @@ func (b *builder) text(text []byte) []span {
 
 // document fills in the spans and marks of the document.
 func (b *builder) document() {
-	b.names(0, 0)
+	b.names(b.doc.Root(), 0)
 	b.ready()
-	b.values(0, 0)
+	if len(b.finder.matchers) > 0 {
+		b.values(b.doc.Root(), 0)
+	}
 }
 
 // ready makes the finder look for harvested values too.
@@ -87,6 +93,9 @@ func (b *builder) harvest(value []byte, id int) {
 
 // learned is the Set that the result was searched with and what was harvested, as much of it as fits.
 func (b *builder) learned() Set {
+	if len(b.harvested) == 0 {
+		return b.set
+	}
 	fit := slices.DeleteFunc(slices.Clone(b.harvested), func(s Secret) bool { return s.Check() != "" })
 	s, err := b.set.With(fit[:min(len(fit), MaxSecrets-b.set.Len())]...)
 	if err != nil { // every one was checked and there is room
@@ -98,66 +107,98 @@ func (b *builder) learned() Set {
 // names goes over the value at i: members with sensitive names become opaque, everything else is searched for
 // shapes. What is deeper than MaxDepth is never shown, so it is not looked at.
 func (b *builder) names(i int32, level int) {
-	t := &b.doc.tape[i]
+	t := b.doc.At(i)
 	switch {
-	case t.kind == '"' || t.kind == 'k':
-		b.doc.setSpans(t, b.notices(b.doc.text(t)))
-	case t.kind == '0' || level >= MaxDepth:
-	case t.kind == '[':
-		for at := i + 1; at < t.next; at = b.doc.tape[at].next {
+	case t.Kind == document.String || t.Kind == document.Name:
+		if spans := b.notices(b.doc.Text(i)); len(spans) > 0 {
+			b.doc.setSpans(i, spans)
+		}
+	case t.Kind == document.Scalar || level >= MaxDepth:
+	case t.Kind == document.Array:
+		for at := i + 1; at < t.Next; at = b.doc.At(at).Next {
 			b.names(at, level+1)
 		}
 	default:
-		for at := i + 1; at < t.next; at = b.doc.tape[at+1].next {
+		for at := i + 1; at < t.Next; at = b.doc.At(at + 1).Next {
 			b.member(at, level)
 		}
 	}
 }
 
 func (b *builder) member(at int32, level int) {
-	b.names(at, level+1)
-	name, value := string(b.doc.text(&b.doc.tape[at])), &b.doc.tape[at+1]
-	if !Sensitive(name) || !b.holdsSomething(value) {
-		b.names(at+1, level+1)
-		return
+	name := b.doc.Text(at)
+	if !b.ordinary.has(name) {
+		b.names(at, level+1)
+		if Sensitive(string(name)) && b.holdsSomething(at+1) {
+			b.opaque(at+1, string(name))
+			return
+		}
+		if b.doc.masked(at) == nil && !Sensitive(string(name)) {
+			b.ordinary.add(name)
+		}
 	}
-	id := b.mark(name, Field, string(b.doc.text(value)))
-	value.whole = int32(id)
-	for inside := at + 1; inside < value.next; inside++ {
-		if t := &b.doc.tape[inside]; t.kind == '"' {
-			b.harvest(b.doc.text(t), id)
+	b.names(at+1, level+1)
+}
+
+// opaque hides all of the value at i and keeps the strings in it, to be hidden elsewhere too.
+func (b *builder) opaque(i int32, name string) {
+	id := b.mark(name, Field, string(b.doc.Text(i)))
+	b.doc.hide(i, id)
+	for inside := i; inside < b.doc.At(i).Next; inside++ {
+		if b.doc.At(inside).Kind == document.String {
+			b.harvest(b.doc.Text(inside), id)
 		}
 	}
 }
 
 // holdsSomething reports a value that can be a secret: not true, false, null or empty.
-func (b *builder) holdsSomething(t *token) bool {
-	switch t.kind {
-	case '0':
-		return !isAlpha(b.doc.raw[t.start])
-	case '"':
-		return len(b.doc.text(t)) > 0
+func (b *builder) holdsSomething(i int32) bool {
+	switch t := b.doc.At(i); t.Kind {
+	case document.Scalar:
+		return !isAlpha(b.doc.Literal(t)[0])
+	case document.String:
+		return len(b.doc.Text(i)) > 0
+	default:
+		return t.Count > 0
 	}
-	return t.count > 0
 }
 
 // values looks for known values in the value at i.
 func (b *builder) values(i int32, level int) {
-	t := &b.doc.tape[i]
+	if _, opaque := b.doc.hidden(i); opaque {
+		return
+	}
+	t := b.doc.At(i)
 	switch {
-	case t.whole >= 0:
-	case t.kind == '"' || t.kind == 'k':
-		if found := b.finder.find(b.doc.text(t), depth); len(found) > 0 {
-			b.doc.setSpans(t, merge(append(found, b.doc.spans[t.spans]...)))
+	case t.Kind == document.String || t.Kind == document.Name:
+		if found := b.finder.find(b.doc.Text(i), depth); len(found) > 0 {
+			b.doc.setSpans(i, merge(append(found, b.doc.masked(i)...)))
 		}
-	case t.kind == '0': // a secret of digits may come back as a number
-		if found := b.finder.find(b.doc.literal(t), 0); len(found) > 0 {
-			t.whole = int32(found[0].mark)
+	case t.Kind == document.Scalar: // a secret of digits may come back as a number
+		if found := b.finder.find(b.doc.Literal(t), 0); len(found) > 0 {
+			b.doc.hide(i, found[0].mark)
 		}
 	case level >= MaxDepth:
 	default:
-		for at := i + 1; at < t.next; at = b.doc.tape[at].next {
+		for at := i + 1; at < t.Next; at = b.doc.At(at).Next {
 			b.values(at, level+1)
 		}
 	}
 }
+
+// recent remembers a few of the names that were found to be ordinary: records have the same names over and over.
+type recent struct{ names [16][]byte }
+
+func (r *recent) slot(name []byte) *[]byte {
+	if len(name) == 0 {
+		return &r.names[0]
+	}
+	return &r.names[(len(name)*7+int(name[0])+int(name[len(name)-1])*3)%len(r.names)]
+}
+
+func (r *recent) has(name []byte) bool {
+	kept := *r.slot(name)
+	return kept != nil && bytes.Equal(kept, name)
+}
+
+func (r *recent) add(name []byte) { *r.slot(name) = name }

@@ -20,7 +20,6 @@ type finder struct {
 	shortest int  // bytes of the shortest form of any matcher
 	spaces   bool // some value holds a space
 	effort   int  // bytes that may still be looked at
-	class    [256]uint8
 }
 
 // add makes the finder look for the values of c too.

@@ -9,6 +9,9 @@ func Sensitive(name string) bool {
 	if len(name) < 3 || len(name) > 128 {
 		return false
 	}
+	if !endsLikeSecret(name[len(name)-1]) {
+		return false
+	}
 	var buf [160]byte
 	words := splitWords(buf[:0], name)
 	last, rest := cutLast(words)
@@ -35,6 +38,15 @@ func Sensitive(name string) bool {
 		return string(before) == "password"
 	}
 	return false
+}
+
+// endsLikeSecret reports the last letters of the words below, and bytes that words are joined by. Most names end here.
+func endsLikeSecret(c byte) bool {
+	switch c | 0x20 {
+	case 'd', 'e', 't', 'l', 's', 'y', 'n', 'g', 'i', 'h':
+		return true
+	}
+	return !isAlnum(c)
 }
 
 // tokenOfText reports words that make a token a position in a list or a piece of text.

@@ -13,10 +13,11 @@ type renderer struct {
 	to    Audience
 	limit Limit
 	marks []mark
-	doc   *document // of a JSON result
+	doc   *findings // of a JSON result
 	out   []byte
 	open  int  // containers that still need their closing byte
 	full  bool // the view is at its bound and says so; only closing bytes may follow
+	asIs  bool // what fits may be written as it stands
 	cut   Cut
 }
 

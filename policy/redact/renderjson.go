@@ -4,12 +4,16 @@ import (
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/b3abf3ee/portcullis/policy/document"
 )
 
 // json writes a JSON result as one JSON text within the bounds.
 func (r *renderer) json() {
-	if !r.value(0) {
-		r.exhausted(0, 0)
+	r.asIs = len(r.doc.whole)+len(r.doc.spans) == 0 && r.doc.Compact() && r.doc.Plain() && r.doc.Depth() <= r.limit.Depth &&
+		(r.to != ForOperator || r.doc.ASCII())
+	if root := r.doc.Root(); !r.value(root) {
+		r.exhausted(root, root)
 	}
 }
 
@@ -18,16 +22,18 @@ func (r *renderer) room() int { return r.limit.Bytes - len(r.out) - r.open - not
 
 // value writes the value at i and reports whether it fitted; when not, the caller takes back what was written.
 func (r *renderer) value(i int32) bool {
-	t := &r.doc.tape[i]
+	if mark, ok := r.doc.hidden(i); ok {
+		r.out = r.to.value(r.out, r.marks[mark])
+		return r.room() >= 0
+	}
+	t := r.doc.At(i)
 	switch {
-	case t.whole >= 0:
-		r.out = r.to.value(r.out, r.marks[t.whole])
-	case t.kind == '"':
-		return r.str(t, r.limit.String) && r.room() >= 0
-	case t.kind == '0':
-		r.out = append(r.out, r.doc.literal(t)...)
-	case r.open >= r.limit.Depth && t.count > 0:
-		n := r.values(i+1, t.next)
+	case t.Kind == document.String:
+		return r.str(i, r.limit.String) && r.room() >= 0
+	case t.Kind == document.Scalar:
+		r.out = append(r.out, r.doc.Literal(t)...)
+	case r.open >= r.limit.Depth && t.Count > 0:
+		n := r.doc.Values(i+1, t.Next)
 		r.cut.Items += n
 		r.out = appendCutItems(append(r.out, '"'), n, "nested too deep and")
 		r.out = append(r.out, '"')
@@ -37,22 +43,36 @@ func (r *renderer) value(i int32) bool {
 	return r.room() >= 0
 }
 
+// copied writes the container t as it stands, if it certainly may be: nothing is hidden in it, and its size alone says
+// that nothing in it is over a bound.
+func (r *renderer) copied(i int32, t *document.Token) bool {
+	size := int(t.End - t.Start)
+	if !r.asIs || size > r.limit.String || size > r.limit.Bytes/4 || int(t.Next-i) > r.limit.Items || size+r.doc.Depth() > r.room() {
+		return false
+	}
+	r.out = append(r.out, r.doc.Literal(t)...)
+	return true
+}
+
 func (r *renderer) container(i int32) bool {
-	t := &r.doc.tape[i]
-	r.out = append(r.out, t.kind)
+	t := r.doc.At(i)
+	if r.copied(i, t) {
+		return true
+	}
+	r.out = append(r.out, t.Kind)
 	r.open++
 	if r.room() < 0 {
 		r.open--
 		return false
 	}
 	at := i + 1
-	for k := 0; k < int(t.count) && !r.full; k++ {
+	for k := 0; k < int(t.Count) && !r.full; k++ {
 		before := len(r.out)
 		if k > 0 {
 			r.out = append(r.out, ',')
 		}
 		if k == r.limit.Items {
-			n := r.values(at, t.next)
+			n := r.doc.Values(at, t.Next)
 			r.notice(i, n)
 			r.cut.Items += n
 			if r.room() < 0 {
@@ -64,7 +84,7 @@ func (r *renderer) container(i int32) bool {
 		}
 		value, cut := at, r.cut
 		fits := true
-		if t.kind == '{' {
+		if t.Kind == document.Object {
 			fits = r.key(i, at, k)
 			r.out = append(r.out, ':')
 			value++
@@ -74,17 +94,17 @@ func (r *renderer) container(i int32) bool {
 			r.exhausted(i, at)
 			break
 		}
-		at = r.doc.tape[value].next
+		at = r.doc.At(value).Next
 	}
 	r.open--
-	r.out = append(r.out, t.kind+2) // '{' + 2 is '}', '[' + 2 is ']'
+	r.out = append(r.out, t.Kind+2) // '{' + 2 is '}', '[' + 2 is ']'
 	return true
 }
 
 // exhausted ends a view that is at its bound: nothing from the token at on is shown. It stands inside the container
 // at i, or alone when nothing was written yet.
 func (r *renderer) exhausted(i, at int32) {
-	n := r.values(at, int32(len(r.doc.tape)))
+	n := r.doc.Values(at, r.doc.At(r.doc.Root()).Next)
 	r.cut.Items += n
 	r.full = true
 	if r.open == 0 {
@@ -99,7 +119,7 @@ func (r *renderer) exhausted(i, at int32) {
 
 // notice writes, as the last thing in the container at i, that n values are left out.
 func (r *renderer) notice(i int32, n int) {
-	if r.doc.tape[i].kind == '{' {
+	if r.doc.At(i).Kind == document.Object {
 		r.out = append(r.unique(append(r.out, '"'), i, "[cut by the host]"), `":`...)
 	}
 	r.out = append(appendCutItems(append(r.out, '"'), n, ""), '"')
@@ -115,36 +135,37 @@ func appendCutItems(out []byte, n int, why string) []byte {
 	return append(out, "cut by the host]"...)
 }
 
-// values counts the values, not the names, among the tokens from to to.
-func (r *renderer) values(from, to int32) int {
-	n := 0
-	for _, t := range r.doc.tape[from:to] {
-		if t.kind != 'k' {
-			n++
-		}
-	}
-	return n
-}
-
 // cutRoom is the most bytes of the notice inside a string that was cut.
 const cutRoom = 40
 
 // str writes a string value or a member's name, cut to limit bytes or to the room there is, whichever is less. It
 // reports false when there is no room worth cutting to.
-func (r *renderer) str(t *token, limit int) bool {
-	text, spans := r.doc.text(t), r.doc.spans[t.spans]
-	if len(spans) == 1 && spans[0].start == 0 && spans[0].end == len(text) && t.kind == '"' {
+func (r *renderer) str(i int32, limit int) bool {
+	t, text, spans := r.doc.At(i), r.doc.Text(i), r.doc.masked(i)
+	if len(spans) == 1 && spans[0].start == 0 && spans[0].end == len(text) && t.Kind == document.String {
 		r.out = r.to.value(r.out, r.marks[spans[0].mark])
 		return true
 	}
 	room := r.room() - len(`""`)
-	if t.plain && len(spans) == 0 && len(text) <= min(limit, room) && (r.to != ForOperator || plainASCII(text)) {
-		r.out = append(r.out, r.doc.literal(t)...)
+	if t.Plain && len(spans) == 0 && len(text) <= min(limit, room) && (r.to != ForOperator || t.ASCII) {
+		r.out = append(r.out, r.doc.Literal(t)...)
 		return true
 	}
 	before := len(r.out)
 	r.out = append(r.out, '"')
-	left := r.pieces(text, spans, min(limit, room), true)
+	if t.ASCII && len(spans) == 0 { // each byte is written as one byte
+		if limit = min(limit, room-cutRoom); limit <= 0 {
+			return false
+		}
+		r.out = append(r.out, text[:limit]...)
+		r.out = append(appendCutBytes(r.out, len(text)-limit), '"')
+		r.cut.Bytes += len(text) - limit
+		return true
+	}
+	left := len(text) // encoding makes no text shorter, masks may
+	if len(spans) > 0 || left <= min(limit, room) {
+		left = r.pieces(text, spans, min(limit, room), true)
+	}
 	if left > 0 {
 		r.out = r.out[:before+1]
 		if limit = min(limit, room-cutRoom); limit <= 0 {
@@ -170,12 +191,11 @@ func plainASCII(text []byte) bool {
 // key writes the k-th name of the object at i and reports whether there was room. A name that was masked or cut gets
 // its number, so that no two names of the object become one.
 func (r *renderer) key(i, at int32, k int) bool {
-	t := &r.doc.tape[at]
 	before, cut := len(r.out), r.cut.Bytes
-	if !r.str(t, min(r.limit.String, r.limit.Bytes/4)) {
+	if !r.str(at, min(r.limit.String, r.limit.Bytes/4)) {
 		return false
 	}
-	if t.spans > 0 || r.cut.Bytes > cut {
+	if r.doc.masked(at) != nil || r.cut.Bytes > cut {
 		name := string(r.out[before+1:len(r.out)-1]) + "~" + strconv.Itoa(k)
 		r.out = append(r.unique(append(r.out[:before], '"'), i, name), '"')
 	}
@@ -187,8 +207,8 @@ func (r *renderer) key(i, at int32, k int) bool {
 func (r *renderer) unique(out []byte, i int32, name string) []byte {
 	for taken := true; taken; {
 		taken = false
-		for at := i + 1; at < r.doc.tape[i].next; at = r.doc.tape[at+1].next {
-			if string(r.doc.text(&r.doc.tape[at])) == name {
+		for at := i + 1; at < r.doc.At(i).Next; at = r.doc.At(at + 1).Next {
+			if string(r.doc.Text(at)) == name {
 				name += "~"
 				taken = true
 				break
@@ -198,15 +218,27 @@ func (r *renderer) unique(out []byte, i int32, name string) []byte {
 	return append(out, name...)
 }
 
+// unquoted marks the bytes that stand in a JSON string as they are, for every audience. It is never written.
+var unquoted = func() (table [256]bool) {
+	for c := ' '; c < 0x7f; c++ {
+		table[c] = c != '"' && c != '\\'
+	}
+	return table
+}()
+
 // appendQuoted writes the content of a JSON string. With inert everything that [Inert] would escape becomes \uXXXX.
 func appendQuoted(out, text []byte, inert bool) []byte {
 	for i := 0; i < len(text); {
-		c := text[i]
-		if c >= ' ' && c != '"' && c != '\\' && c < 0x7f {
-			out = append(out, c)
-			i++
+		n := i
+		for n < len(text) && unquoted[text[n]] {
+			n++
+		}
+		if n > i {
+			out = append(out, text[i:n]...)
+			i = n
 			continue
 		}
+		c := text[i]
 		r, n := utf8.DecodeRune(text[i:])
 		i += n
 		switch {

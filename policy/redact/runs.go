@@ -35,6 +35,9 @@ const (
 	inHex
 )
 
+// class has them for each byte. It is never written.
+var class = classes()
+
 func classes() (table [256]uint8) {
 	for c := range table {
 		if sextet(byte(c)) >= 0 {
@@ -51,7 +54,7 @@ func classes() (table [256]uint8) {
 func (f *finder) runs(text []byte, levels int, out []span) []span {
 	sextets, nibbles := (f.shortest*8+5)/6, 2*f.shortest
 	for i := 0; i+sextets <= len(text); i++ {
-		if f.class[text[i]]&inBase64 != 0 {
+		if class[text[i]]&inBase64 != 0 {
 			end := f.skipBase64(text, i)
 			if end-i >= sextets {
 				out = f.base64(text, i, end, levels, out)
@@ -60,7 +63,7 @@ func (f *finder) runs(text []byte, levels int, out []span) []span {
 		}
 	}
 	for i := 0; i+nibbles <= len(text); i++ {
-		if f.class[text[i]]&inHex != 0 {
+		if class[text[i]]&inHex != 0 {
 			end := f.skipHex(text, i)
 			if end-i >= nibbles {
 				out = f.hex(text, i, end, levels, out)
@@ -104,11 +107,11 @@ func (f *finder) base64(text []byte, from, to, levels int, out []span) []span {
 // skipBase64 is the position behind the run that begins at i.
 func (f *finder) skipBase64(text []byte, i int) int {
 	for line := i; ; {
-		for i < len(text) && f.class[text[i]]&inBase64 != 0 {
+		for i < len(text) && class[text[i]]&inBase64 != 0 {
 			i++
 		}
 		next := wrapped(text, i)
-		if i-line < wrapAfter || next == i || next == len(text) || f.class[text[next]]&inBase64 == 0 {
+		if i-line < wrapAfter || next == i || next == len(text) || class[text[next]]&inBase64 == 0 {
 			return i
 		}
 		i, line = next, next
@@ -157,7 +160,7 @@ func (f *finder) skipHex(text []byte, i int) int {
 	end := i
 	for gap := 0; i < len(text) && gap <= 4; i++ {
 		switch {
-		case f.class[text[i]]&inHex != 0 && !hexPrefix(text, i):
+		case class[text[i]]&inHex != 0 && !hexPrefix(text, i):
 			gap = 0
 			end = i + 1
 		case hexPrefix(text, i), isHexGap(text, i):

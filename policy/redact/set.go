@@ -13,10 +13,13 @@ import (
 // [Secret]'s value is.
 type Set struct{ hidden func() *compiled }
 
+// nothing is what the zero Set knows. It is never written.
+var nothing = compiled{values: newMatcher()}
+
 // of is never nil.
 func (s Set) of() *compiled {
 	if s.hidden == nil {
-		return &compiled{values: newMatcher()}
+		return &nothing
 	}
 	return s.hidden()
 }
@@ -24,6 +27,7 @@ func (s Set) of() *compiled {
 // compiled is what a Set points at; it is never written after With.
 type compiled struct {
 	secrets []Secret
+	marks   []mark   // of each secret
 	values  *matcher // ids index secrets
 	spaces  bool     // some value holds a space, so that "+" may stand for one
 	longest int      // bytes of the longest value
@@ -32,7 +36,8 @@ type compiled struct {
 // With returns a Set that knows secrets as well. A value that is known already keeps its first name. An error is a
 // [*RefusedError] for the first secret that cannot be taken; the Set that comes with it is s, unchanged.
 func (s Set) With(secrets ...Secret) (Set, error) {
-	own := slices.Clone(s.of().secrets)
+	have := s.of().secrets
+	own := have[:len(have):len(have)]
 	for _, one := range secrets {
 		reason := one.Check()
 		known := slices.ContainsFunc(own, func(o Secret) bool { return o.reveal() == one.reveal() })
@@ -45,6 +50,9 @@ func (s Set) With(secrets ...Secret) (Set, error) {
 		if !known {
 			own = append(own, one)
 		}
+	}
+	if len(own) == len(have) {
+		return s, nil
 	}
 	c := compile(own, nil)
 	return Set{func() *compiled { return c }}, nil
@@ -74,6 +82,8 @@ func compile(secrets []Secret, ids []int) *compiled {
 	for id, one := range secrets {
 		if ids != nil {
 			id = ids[id]
+		} else {
+			c.marks = append(c.marks, mark{one.Name, one.Source, one.Fingerprint()})
 		}
 		value := one.reveal()
 		for _, form := range forms(value) {

@@ -14,21 +14,20 @@ type notice struct {
 
 // notices finds what looks like a secret in free text, without knowing any value: token shapes, URLs with a
 // password or a sensitive query value, authorization and cookie headers, command-line options, and assignments to
-// sensitive names. It goes over the text once and stops only at bytes that can begin or announce one.
+// sensitive names. It goes over the text once and stops only at bytes that announce one: signs, and those letters of
+// the token shapes that ordinary words have seldom.
 func notices(text []byte) []notice {
 	s := scanner{text: text}
-	word := false // the byte before is a letter, digit or underscore
+	done := 0 // behind the last token shape
 	for i := 0; i < len(text); i++ {
-		c := text[i]
-		if !word && (isAlpha(c) || c == '-') && len(text)-i > 16 {
-			if n, name := shapeAt(text[i:]); n > 0 {
-				s.found(i, i+n, name, Shape)
-				i += n - 1
-				word = true
-				continue
-			}
+		if !announces[text[i]] {
+			continue
 		}
-		switch c {
+		if end := s.shape(i, done); end > 0 {
+			done, i = end, end-1
+			continue
+		}
+		switch text[i] {
 		case ':':
 			if bytes.HasPrefix(text[i:], []byte("://")) {
 				s.url(i)
@@ -46,9 +45,50 @@ func notices(text []byte) []notice {
 		case ' ':
 			s.bearer(i)
 		}
-		word = isAlnum(c) || c == '_'
 	}
 	return s.out
+}
+
+// announces marks the bytes that [notices] stops at. It is never written.
+var announces = func() (table [256]bool) {
+	for _, c := range []byte(":=- _KSIJ") {
+		table[c] = true
+	}
+	return table
+}()
+
+// longestStart is the most letters of a token shape before its first byte that announces it: "github" of "github_pat_".
+const longestStart = 6
+
+// shape reads the token that is announced by the byte at i and begins at or behind from, and returns its end. 0 is
+// none. Every shape has such a byte near its start: "_" or "-" (ghp_, sk-, -----BEGIN), "J" (eyJ), and the second
+// letter of AKIA, ASIA and AIza.
+func (s *scanner) shape(i, from int) int {
+	start := i
+	switch s.text[i] {
+	case '_', '-':
+		for start > 0 && i-start <= longestStart && isAlnum(s.text[start-1]) {
+			start--
+		}
+	case 'J':
+		start -= len("ey")
+	case 'K', 'S', 'I':
+		start--
+	default:
+		return 0
+	}
+	switch {
+	case start < 0, start < from, start == from && from > 0, len(s.text)-start <= 16:
+		return 0
+	case start > 0 && (isAlnum(s.text[start-1]) || s.text[start-1] == '_'):
+		return 0
+	}
+	n, name := shapeAt(s.text[start:])
+	if n == 0 {
+		return 0
+	}
+	s.found(start, start+n, name, Shape)
+	return start + n
 }
 
 type scanner struct {
@@ -101,10 +141,15 @@ func isURLByte(c byte) bool {
 
 // assignment reads the name before and the value behind the "=" or ":" at i.
 func (s *scanner) assignment(i int) {
-	name, quotedName, spaced := s.nameBefore(i)
-	if len(name) == 0 || !Sensitive(name) {
+	from, end, quotedName, spaced := s.nameBefore(i)
+	if from == end || !Sensitive(string(s.text[from:end])) {
 		return
 	}
+	s.assigned(i, string(s.text[from:end]), quotedName, spaced)
+}
+
+// assigned reads the value behind the "=" or ":" at i, which belongs to a sensitive name.
+func (s *scanner) assigned(i int, name string, quotedName, spaced bool) {
 	from := i + 1
 	switch rest := s.text[from:]; {
 	case bytes.HasPrefix(rest, []byte("=")) && s.text[i] == ':', bytes.HasPrefix(rest, []byte(">")):
@@ -132,8 +177,8 @@ func (s *scanner) assignment(i int) {
 	}
 }
 
-// nameBefore reads the name that ends before i, which may stand in quotes or brackets with a few blanks behind it.
-func (s *scanner) nameBefore(i int) (name string, quoted, spaced bool) {
+// nameBefore finds the name that ends before i, which may stand in quotes or brackets with a few blanks behind it.
+func (s *scanner) nameBefore(i int) (from, end int, quoted, spaced bool) {
 	j := i
 	for j > 0 && i-j < 4 && isBlank(s.text[j-1]) {
 		j--
@@ -143,7 +188,7 @@ func (s *scanner) nameBefore(i int) (name string, quoted, spaced bool) {
 		quoted = quoted || s.text[j-1] != ']'
 		j--
 	}
-	end := j
+	end = j
 	for j > 0 && end-j < 128 && (isURLSafe(s.text[j-1]) || s.text[j-1] == '.') {
 		j--
 	}
@@ -153,7 +198,7 @@ func (s *scanner) nameBefore(i int) (name string, quoted, spaced bool) {
 	for j < end && (s.text[j] == '-' || s.text[j] == '.') { // of an option
 		j++
 	}
-	return string(s.text[j:end]), quoted, spaced
+	return j, end, quoted, spaced
 }
 
 // valueAt reads the value at from: what stands in quotes (escaped or not, on one line), or a bare word.

@@ -6,19 +6,25 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/b3abf3ee/portcullis/policy/document"
 )
 
 // Raw is one result as an adapter gave it: JSON or text. Nothing of it may be kept or shown but through [Build].
 type Raw struct {
 	data []byte
 	json bool
+	read document.Document // of data, where it was read already
 }
 
 // JSON is a raw result that is one JSON text.
-func JSON(data []byte) Raw { return Raw{data, true} }
+func JSON(data []byte) Raw { return Raw{data: data, json: true} }
+
+// Document is a raw result that is one JSON text and was read already. Its text must not change.
+func Document(read document.Document) Raw { return Raw{read.Bytes(), true, read} }
 
 // Text is a raw result that is free text; it need not be UTF-8.
-func Text(data string) Raw { return Raw{[]byte(data), false} }
+func Text(data string) Raw { return Raw{data: []byte(data)} }
 
 // View is what one audience sees. The zero View is empty text.
 type View struct {
@@ -116,8 +122,10 @@ func Build(set Set, bounds Bounds, raw Raw) (views Views, err error) {
 	b := newBuilder(set, len(raw.data))
 	var spans []span
 	if raw.json {
-		if b.doc, err = parseDocument(raw.data); err != nil {
-			return Failed(), err
+		if b.doc.Document = raw.read; raw.read.Len() == 0 {
+			if b.doc.Document, err = document.Parse(raw.data); err != nil {
+				return Failed(), errNotJSON
+			}
 		}
 		b.document()
 	} else {
@@ -166,11 +174,11 @@ func (b *builder) found(spans []span) []Found {
 	for _, s := range spans {
 		add(s.mark)
 	}
-	for _, t := range b.doc.tape {
-		if t.whole >= 0 {
-			add(int(t.whole))
-		}
-		for _, s := range b.doc.spans[t.spans] {
+	for _, mark := range b.doc.whole {
+		add(mark)
+	}
+	for _, spans := range b.doc.spans {
+		for _, s := range spans {
 			add(s.mark)
 		}
 	}

@@ -1,0 +1,244 @@
+package effect
+
+import (
+	"bytes"
+	"math/big"
+	"reflect"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/b3abf3ee/portcullis/policy/document"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// shape is the plain part of a compiled schema: types, members, elements, lengths, counts and words to choose from.
+// It answers only yes or "cannot tell": the library has the last word on every no.
+type shape struct {
+	types      []string // empty: any
+	words      [][]byte // enum of strings; nil: any
+	members    map[string]*shape
+	required   []string
+	others     *shape // of members that are not named; nil: any
+	closed     bool   // no others
+	least      int    // members or
+	most       int    // -1: any number
+	items      *shape // of all elements; nil: any
+	minItems   int
+	maxItems   int // -1: any number
+	minRunes   int
+	maxRunes   int // -1: any number
+	minimum    *big.Rat
+	maximum    *big.Rat
+	choices    []*shape // anyOf
+	everything bool     // the schema true
+}
+
+// plainKeywords are the fields of a compiled schema that a shape holds, and those that judge nothing. A schema that
+// sets any other is the library's.
+func plainKeywords() []string {
+	return []string{
+		"DraftVersion", "Location", "Bool", "Types", "Enum", "AnyOf", "MaxProperties", "MinProperties", "Required", "Properties",
+		"AdditionalProperties", "MinItems", "MaxItems", "Items2020", "MinLength", "MaxLength", "Minimum", "Maximum",
+		"Title", "Description", "Default", "Comment", "ReadOnly", "WriteOnly", "Examples", "Deprecated",
+	}
+}
+
+// plainly makes a shape of a compiled schema, or nil when it has a keyword that a shape does not hold.
+func plainly(s *jsonschema.Schema) *shape {
+	if s == nil || s.DraftVersion < 2020 {
+		return nil
+	}
+	known := plainKeywords()
+	for v, i := reflect.ValueOf(s).Elem(), 0; i < v.NumField(); i++ {
+		if f := v.Type().Field(i); f.IsExported() && !v.Field(i).IsZero() && !slices.Contains(known, f.Name) {
+			return nil
+		}
+	}
+	if s.Bool != nil {
+		if *s.Bool {
+			return &shape{everything: true}
+		}
+		return nil
+	}
+	out := &shape{
+		required: s.Required, least: least(s.MinProperties), most: most(s.MaxProperties), minItems: least(s.MinItems), maxItems: most(s.MaxItems),
+		minRunes: least(s.MinLength), maxRunes: most(s.MaxLength), minimum: s.Minimum, maximum: s.Maximum,
+	}
+	if s.Types != nil {
+		out.types = s.Types.ToStrings()
+	}
+	return out.with(s)
+}
+
+// with adds what may turn out not to be plain.
+func (h *shape) with(s *jsonschema.Schema) *shape {
+	if s.Enum != nil {
+		h.words = [][]byte{}
+		for _, v := range s.Enum.Values {
+			word, ok := v.(string)
+			if !ok {
+				return nil
+			}
+			h.words = append(h.words, []byte(word))
+		}
+	}
+	for name, sub := range s.Properties {
+		inner := plainly(sub)
+		if inner == nil {
+			return nil
+		}
+		if h.members == nil {
+			h.members = map[string]*shape{}
+		}
+		h.members[name] = inner
+	}
+	switch more := s.AdditionalProperties.(type) {
+	case bool:
+		h.closed = !more
+	case *jsonschema.Schema:
+		if h.others = plainly(more); h.others == nil {
+			return nil
+		}
+	}
+	if s.Items2020 != nil {
+		if h.items = plainly(s.Items2020); h.items == nil {
+			return nil
+		}
+	}
+	for _, sub := range s.AnyOf {
+		choice := plainly(sub)
+		if choice == nil {
+			return nil
+		}
+		h.choices = append(h.choices, choice)
+	}
+	return h
+}
+
+func least(n *int) int {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+func most(n *int) int {
+	if n == nil {
+		return -1
+	}
+	return *n
+}
+
+// fits reports that the value at i certainly fits.
+func (h *shape) fits(d *document.Document, i int32) bool {
+	if h.everything {
+		return true
+	}
+	t := d.At(i)
+	if !h.typed(d, t) {
+		return false
+	}
+	if len(h.choices) > 0 && !slices.ContainsFunc(h.choices, func(c *shape) bool { return c.fits(d, i) }) {
+		return false
+	}
+	if h.words != nil && !(t.Kind == document.String && slices.ContainsFunc(h.words, func(w []byte) bool { return bytes.Equal(w, d.Text(i)) })) {
+		return false
+	}
+	switch t.Kind {
+	case document.Object:
+		return h.object(d, i, t)
+	case document.Array:
+		return h.array(d, i, t)
+	case document.String:
+		if h.minRunes == 0 && h.maxRunes < 0 {
+			return true
+		}
+		return inRange(utf8.RuneCount(d.Text(i)), h.minRunes, h.maxRunes)
+	}
+	return h.number(d.Literal(t))
+}
+
+func inRange(n, least, most int) bool { return n >= least && (most < 0 || n <= most) }
+
+func (h *shape) typed(d *document.Document, t *document.Token) bool {
+	if len(h.types) == 0 {
+		return true
+	}
+	for _, want := range h.types {
+		if is(want, d, t) {
+			return true
+		}
+	}
+	return false
+}
+
+func is(want string, d *document.Document, t *document.Token) bool {
+	switch want {
+	case "object":
+		return t.Kind == document.Object
+	case "array":
+		return t.Kind == document.Array
+	case "string":
+		return t.Kind == document.String
+	}
+	if t.Kind != document.Scalar {
+		return false
+	}
+	text := d.Literal(t)
+	switch want {
+	case "null":
+		return text[0] == 'n'
+	case "boolean":
+		return text[0] == 't' || text[0] == 'f'
+	case "number":
+		return text[0] <= '9'
+	case "integer": // 1.0 and 1e2 are integers too: the library says
+		return text[0] <= '9' && !bytes.ContainsAny(text, ".eE")
+	}
+	return false
+}
+
+// number compares exactly, and only numbers of an ordinary length: a few digits of exponent make a rational huge.
+func (h *shape) number(text []byte) bool {
+	if text[0] > '9' || h.minimum == nil && h.maximum == nil {
+		return true
+	}
+	if len(text) > 32 || bytes.ContainsAny(text, "eE") {
+		return false
+	}
+	n, ok := new(big.Rat).SetString(string(text))
+	return ok && (h.minimum == nil || n.Cmp(h.minimum) >= 0) && (h.maximum == nil || n.Cmp(h.maximum) <= 0)
+}
+
+func (h *shape) object(d *document.Document, i int32, t *document.Token) bool {
+	if !inRange(int(t.Count), h.least, h.most) {
+		return false
+	}
+	missing := len(h.required)
+	for at := i + 1; at < t.Next; at = d.At(at + 1).Next {
+		name := d.Text(at)
+		if missing > 0 && slices.ContainsFunc(h.required, func(r string) bool { return r == string(name) }) {
+			missing-- // names are unique, and so are those that are required
+		}
+		member, named := h.members[string(name)]
+		switch {
+		case named && !member.fits(d, at+1):
+			return false
+		case !named && (h.closed || h.others != nil && !h.others.fits(d, at+1)):
+			return false
+		}
+	}
+	return missing == 0
+}
+
+func (h *shape) array(d *document.Document, i int32, t *document.Token) bool {
+	if !inRange(int(t.Count), h.minItems, h.maxItems) {
+		return false
+	}
+	for at := i + 1; h.items != nil && at < t.Next; at = d.At(at).Next {
+		if !h.items.fits(d, at) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,120 @@
+package document_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/b3abf3ee/portcullis/policy/document"
+)
+
+// value rebuilds the value at i from the tokens alone.
+func value(t testing.TB, d *document.Document, i int32) any {
+	tok := d.At(i)
+	switch tok.Kind {
+	case document.Object:
+		out := map[string]any{}
+		for at := i + 1; at < tok.Next; at = d.At(at + 1).Next {
+			if d.At(at).Kind != document.Name {
+				t.Fatalf("token %d is no name", at)
+			}
+			out[string(d.Text(at))] = value(t, d, at+1)
+		}
+		return out
+	case document.Array:
+		out := []any{}
+		for at := i + 1; at < tok.Next; at = d.At(at).Next {
+			out = append(out, value(t, d, at))
+		}
+		if len(out) != int(tok.Count) {
+			t.Fatalf("%d elements, counted %d", len(out), tok.Count)
+		}
+		return out
+	case document.String:
+		return string(d.Text(i))
+	}
+	var out any
+	if err := json.Unmarshal(d.Literal(tok), &out); err != nil {
+		t.Fatalf("literal %s: %v", d.Literal(tok), err)
+	}
+	return out
+}
+
+// FuzzParse holds what is read against encoding/json: both take the same texts, and the tokens say the same values.
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{
+		`{"a":[1,-2.5e3,true,false,null,"x\u00e9\n\ud83d\ude00\ud800"],"":{}}`, ` [ 1 , [ ] , { } ] `, `"\\"`, `"\""`, `0`, `{"a":1,"a":2}`, "\"\xff\"", `[`, `nul`, "",
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		d, err := document.Parse(text)
+		if valid := json.Valid(text); (err == nil) != valid {
+			t.Fatalf("%q: %v, encoding/json says %v", text, err, valid)
+		}
+		strict, strictErr := document.ParseStrict(text)
+		if err != nil {
+			if strictErr == nil {
+				t.Fatalf("%q: strict and not lenient", text)
+			}
+			return
+		}
+		var want any
+		// Numbers over a double's range do not fit into an any, and bytes that are not UTF-8 stay as they are here.
+		if utf8.Valid(text) && json.Unmarshal(text, &want) == nil {
+			if got := value(t, &d, d.Root()); !reflect.DeepEqual(got, want) {
+				t.Fatalf("%q: %#v, want %#v", text, got, want)
+			}
+		}
+		values := 0
+		for i := range d.Len() {
+			if d.At(i).Kind != document.Name {
+				values++
+			}
+			if got := d.Values(0, i+1); got != values {
+				t.Fatalf("%q: %d values up to token %d, want %d", text, got, i, values)
+			}
+			if tok := d.At(i); tok.ASCII && strings.IndexFunc(string(d.Text(i)), func(r rune) bool { return r < ' ' || r >= 0x7f }) >= 0 {
+				t.Fatalf("%q: %q is said to be ASCII", text, d.Text(i))
+			}
+		}
+		if d.Compact() {
+			var out bytes.Buffer
+			if err := json.Compact(&out, text); err != nil || out.String() != string(text) {
+				t.Fatalf("%q is said to be compact; compacted it is %q", text, out.String())
+			}
+		}
+		if strictErr == nil && strict.Len() != d.Len() {
+			t.Fatalf("%q: %d tokens strictly, %d else", text, strict.Len(), d.Len())
+		}
+	})
+}
+
+func TestStrictRefusesWhatReadersDisagreeAbout(t *testing.T) {
+	for _, text := range []string{`{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, "\"\xff\"", `"\ud800"`, `{"a":{"b":1,"b":1}}`, `{} {}`, `[1,]`} {
+		if _, err := document.ParseStrict([]byte(text)); !errors.Is(err, document.ErrNotJSON) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if _, err := document.Parse(make([]byte, document.MaxBytes+1)); !errors.Is(err, document.ErrTooLong) {
+		t.Errorf("too long: %v", err)
+	}
+}
+
+func TestPartStandsForOneValue(t *testing.T) {
+	d, err := document.ParseStrict([]byte(`{"result":{"a":[1,2]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := d.Part(2, 1)
+	if string(part.Bytes()) != `{"a":[1,2]}` || part.Depth() != 2 || d.Depth() != 3 {
+		t.Errorf("%s, depth %d of %d", part.Bytes(), part.Depth(), d.Depth())
+	}
+	if got := part.Values(part.Root(), part.At(part.Root()).Next); got != 4 {
+		t.Errorf("%d values", got)
+	}
+}

@@ -1,0 +1,68 @@
+package redact
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// everywhere is [notices] by a scanner that tries every shape at every word: slow, and plain to see.
+func everywhere(text []byte) []notice {
+	s := scanner{text: text}
+	word := false // the byte before is a letter, digit or underscore
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if !word && (isAlpha(c) || c == '-') && len(text)-i > 16 {
+			if n, name := shapeAt(text[i:]); n > 0 {
+				s.found(i, i+n, name, Shape)
+				i += n - 1
+				word = true
+				continue
+			}
+		}
+		switch c {
+		case ':':
+			if bytes.HasPrefix(text[i:], []byte("://")) {
+				s.url(i)
+			} else if start, end := telegramAround(text, i); end > 0 {
+				s.found(start, end, "telegram_token", Shape)
+			} else {
+				s.assignment(i)
+			}
+		case '=':
+			s.assignment(i)
+		case '-':
+			if i+2 < len(text) && text[i+1] == '-' && isAlpha(text[i+2]) {
+				s.option(i + 2)
+			}
+		case ' ':
+			s.bearer(i)
+		}
+		word = isAlnum(c) || c == '_'
+	}
+	return s.out
+}
+
+// FuzzNotices holds the scanner that skips ordinary bytes against the one that does not.
+func FuzzNotices(f *testing.F) {
+	for _, text := range []string{
+		"ghp_" + strings.Repeat("a1", 20) + "_sk-" + strings.Repeat("b2", 20), "x AKIAABCDEFGHIJKLMNOP AIza" + strings.Repeat("c3", 20),
+		"github_pat_" + strings.Repeat("d4", 20) + "ghp_" + strings.Repeat("a1", 20), "token=glpat-" + strings.Repeat("e5", 12),
+		"eyJhbGciOiJIUzI1.eyJhbGciOiJIUzI1NiJ9.abc eyJ ASIAABCDEFGHIJKLMNOP", "-sk-ant-" + strings.Repeat("f6", 12) + " --password hunter22",
+		"AGE-SECRET-KEY-1" + strings.Repeat("G7", 30), "Authorization: Bearer abcdefgh12345678 Basic dXNlcjpwYXNzd29yZA==",
+		"-----BEGIN PRIVATE KEY-----\n" + strings.Repeat("QUJD", 20) + "\n-----END PRIVATE KEY----- hf_" + strings.Repeat("a1", 20),
+		"npm_" + strings.Repeat("a1", 20) + " rk_live_" + strings.Repeat("a1", 20) + " xoxb-1234567890ab xapp-1234567890ab sk_live_" + strings.Repeat("a1", 9),
+		"123456789:" + strings.Repeat("a1", 17) + "b https://u:pw1234567@h/?token=abcdefgh12", "asia_ASIA AKIA-eyJ_", "sk-proj-" + strings.Repeat("z9", 11) + "sk-svcacct-" + strings.Repeat("z9", 11),
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if len(text) > 4<<10 {
+			return
+		}
+		if fast, slow := notices(text), everywhere(text); !slices.Equal(fast, slow) {
+			t.Fatalf("%q: found %v, want %v", text, fast, slow)
+		}
+	})
+}
