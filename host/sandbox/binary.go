@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 
 	"github.com/b3abf3ee/portcullis/host/sandbox/wasmbin"
@@ -47,7 +48,12 @@ type binary struct {
 	funcs     []uint32 // type index of each function that is not imported
 	exports   []binExport
 	hasMemory bool
-	memoryMin uint32 // pages of 64 KiB
+	memoryMin uint32   // pages of 64 KiB
+	start     bool     // it has a start function, exported as startExport
+	globals   []string // its mutable globals, by the names they are exported under
+	// plain says why no state of it can be restored, so that each call gets an
+	// instance made anew; empty when it can.
+	plain string
 }
 
 var (
@@ -110,7 +116,29 @@ func declared(m *wasmbin.Module) *binary {
 	if len(m.Memories) > 0 {
 		b.hasMemory, b.memoryMin = true, m.Memories[0].Min
 	}
+	b.start = m.Start != nil
+	b.restorable(m.Facts())
 	return b
+}
+
+// restorable notes what a snapshot holds beside memory, or why there is none.
+// The engine lets nobody read or write tables, references and vectors in globals,
+// or undrop a segment.
+func (m *binary) restorable(f wasmbin.Facts) {
+	switch {
+	case f.WritesTables:
+		m.plain = "it changes a table"
+	case f.DropsSegments:
+		m.plain = "it drops a segment and reads segments"
+	}
+	for _, g := range f.Mutable {
+		switch g.Type {
+		case wasmbin.I32, wasmbin.I64, wasmbin.F32, wasmbin.F64:
+			m.globals = append(m.globals, fmt.Sprint(globalExports, g.Index))
+		default:
+			m.plain = "it has a mutable global that is not a number"
+		}
+	}
 }
 
 // exported finds the signature of an exported function.

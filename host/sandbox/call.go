@@ -17,8 +17,8 @@ var (
 	errClosing  = errors.New("sandbox: the host is closing")
 )
 
-// Call runs one entry point once, in an instance of its own that is thrown away
-// afterwards. It returns soon after ctx or the deadline ends, whatever the guest
+// Call runs one entry point once, in an instance that is as initialisation left
+// it and that no other call is in. It returns soon after ctx or the deadline ends, whatever the guest
 // and the ports do, and never panics. Calling a plugin from inside a host
 // function of another call is refused: the context knows.
 func (p *Plugin) Call(ctx context.Context, export string, input []byte, opt CallOptions) Outcome {
@@ -121,30 +121,28 @@ func (p *Plugin) run(ctx context.Context, code *compiled, export string, input [
 		if r := recover(); r != nil {
 			out.Err = fmt.Errorf("sandbox: panic while running %s: %v", p.spec.name, r)
 		}
-		st.memories.release()
 		done <- out
+		if st.instance != nil {
+			p.pool.put(ctx, st.instance, out.Status == OK)
+		}
 	}()
 	rc, err := p.enter(ctx, code, export, input, st)
 	st.session.Close()
 	out = st.outcome(ctx, rc, err)
 }
 
-// enter instantiates, calls and closes.
+// enter finds an instance and calls. The instance is st's, whatever comes of it.
 func (p *Plugin) enter(ctx context.Context, code *compiled, export string, input []byte, st *callState) (uint32, error) {
 	ctx = context.WithValue(ctx, stateKey{}, st)
-	mod, err := p.instantiate(ctx, code.code, st)
-	if mod != nil {
-		defer func() { _ = mod.Close(context.WithoutCancel(ctx)) }() // it has no files to fail on
-	}
-	defer func() { st.fuel = st.fuelUsed(mod) }()
-	if err != nil {
+	defer func() { st.fuel = st.fuelUsed() }()
+	if err := p.ready(ctx, code, st); err != nil {
 		return 0, err
 	}
 	if !st.giveInput(input) {
 		return 0, &trapError{status: OutOfMemory, reason: "input_does_not_fit"}
 	}
 	st.entered = true
-	res, err := mod.ExportedFunction(export).Call(ctx)
+	res, err := st.instance.mod.ExportedFunction(export).Call(ctx)
 	if err != nil {
 		return 0, err
 	}

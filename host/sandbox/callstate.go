@@ -13,7 +13,7 @@ import (
 type callState struct {
 	mem      budget
 	arena    arena
-	memories allocator
+	instance *instance // the call is in; nil until there is one
 	session  *Session
 	settings map[string]string
 	stderr   tail
@@ -44,7 +44,6 @@ func newCallState(p *Plugin, session *Session, outputLimit int64) *callState {
 		fuelLimit:   p.spec.limits.Fuel,
 	}
 	st.arena = newArena(&st.mem)
-	st.memories = allocator{mem: &st.mem}
 	return st
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
-	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 	"golang.org/x/sync/singleflight"
 )
 
@@ -34,6 +33,9 @@ type Config struct {
 	// Rand feeds guests' randomness and names of temporary files; nil means
 	// crypto/rand. It must be safe for concurrent use.
 	Rand io.Reader
+	// IdleFor is how long an instance that no call uses is kept, restored; 0
+	// means a minute. After a second it keeps no memory of its own.
+	IdleFor time.Duration
 	// Grace is how long a call waits past its deadline for a host function
 	// that ignores its context, before it is abandoned; 0 means 250 ms.
 	Grace time.Duration
@@ -54,10 +56,13 @@ type Engine struct {
 	closing  chan struct{} // closed when Close begins
 	running  sync.WaitGroup
 	flights  singleflight.Group
+	pages    *pageMap  // nil where the kernel does not tell
+	scratch  sync.Pool // of *[]byte; see [linear.scratch]
 
-	mu       sync.Mutex // guards the next three
+	mu       sync.Mutex // guards the next four
 	closed   bool
 	compiled map[string]*compiled // by digest of the module as loaded
+	pools    map[*pool]struct{}   // of the plugins that are not closed
 	closeErr error
 }
 
@@ -73,6 +78,8 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 		slots:    make(chan struct{}, cfg.MaxCalls),
 		closing:  make(chan struct{}),
 		compiled: map[string]*compiled{},
+		pools:    map[*pool]struct{}{},
+		scratch:  sync.Pool{New: func() any { return new([]byte) }},
 	}
 	rc := runtimeConfig(cfg.MaxMemoryBytes)
 	if cfg.CacheDir != "" {
@@ -86,6 +93,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 		}
 		rc = rc.WithCompilationCache(e.cache)
 	}
+	e.pages = openPageMap()
 	e.rt = wazero.NewRuntimeWithConfig(ctx, rc)
 	if err = e.linkHost(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("sandbox: link host functions: %w", err), e.shutRuntime(ctx))
@@ -113,6 +121,9 @@ func (cfg Config) filled() (Config, error) {
 	if cfg.Rand == nil {
 		cfg.Rand = rand.Reader
 	}
+	if cfg.IdleFor <= 0 {
+		cfg.IdleFor = time.Minute
+	}
 	if cfg.Grace <= 0 {
 		cfg.Grace = 250 * time.Millisecond
 	}
@@ -135,7 +146,7 @@ func (e *Engine) linkHost(ctx context.Context) error {
 	if err := linkYield(ctx, e.rt); err != nil {
 		return err
 	}
-	wasi, err := wasi_snapshot_preview1.NewBuilder(e.rt).Compile(ctx)
+	wasi, err := compileWASI(ctx, e.rt)
 	if err != nil {
 		return err
 	}
@@ -177,6 +188,9 @@ func (e *Engine) Close(ctx context.Context) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.rt != nil {
+		for pl := range e.pools {
+			pl.close()
+		}
 		e.closeErr = e.shutRuntime(context.WithoutCancel(ctx))
 		e.rt = nil
 	}
@@ -185,6 +199,7 @@ func (e *Engine) Close(ctx context.Context) error {
 
 func (e *Engine) shutRuntime(ctx context.Context) error {
 	err := e.rt.Close(ctx)
+	e.pages.close()
 	if e.cache != nil {
 		err = errors.Join(err, e.cache.Close(ctx))
 	}
@@ -200,4 +215,24 @@ func (e *Engine) begin() bool {
 	}
 	e.running.Add(1)
 	return true
+}
+
+// openPool makes the pool of a plugin that was loaded.
+func (e *Engine) openPool() *pool {
+	pl := newPool(e.cfg.MaxCalls, e.cfg.IdleFor)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		pl.closed = true
+		return pl
+	}
+	e.pools[pl] = struct{}{}
+	return pl
+}
+
+func (e *Engine) closePool(pl *pool) {
+	e.mu.Lock()
+	delete(e.pools, pl)
+	e.mu.Unlock()
+	pl.close()
 }

@@ -150,13 +150,17 @@ func initializes(export string) bool {
 	return false
 }
 
-// startWith lists the initializers to run, as Extism hosts choose them:
-// constructors only where there is neither of the others.
+// startWith lists the initializers to run: the start function, then as Extism
+// hosts choose them, constructors only where there is neither of the others.
 func (m *binary) startWith() []string {
 	var names []string
+	if m.start {
+		names = []string{startExport}
+	}
+	ctors := true
 	for _, i := range initializers {
-		if _, ok := m.exported(i.export); ok && (i.export != "__wasm_call_ctors" || names == nil) {
-			names = append(names, i.export)
+		if _, ok := m.exported(i.export); ok && (i.export != "__wasm_call_ctors" || ctors) {
+			names, ctors = append(names, i.export), false
 		}
 	}
 	return names

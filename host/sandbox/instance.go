@@ -2,79 +2,123 @@ package sandbox
 
 import (
 	"context"
-	"io"
 	"time"
 
-	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 )
 
-// instantiate makes the instance that one call runs in, initialised and without
-// the call's authority used. It is the seam for snapshots: a restored instance
-// must look exactly like this one.
-func (p *Plugin) instantiate(ctx context.Context, code wazero.CompiledModule, st *callState) (api.Module, error) {
-	st.session.starting = true
-	defer func() { st.session.starting = false }()
+// instance is a module in the engine with all that it can change: memory,
+// globals and what WASI keeps. One call is in it at a time.
+type instance struct {
+	mod     api.Module // nil until it could be made
+	code    *compiled  // that it was made of
+	around  surroundings
+	memory  allocator
+	globals []api.MutableGlobal // as [binary.globals] lists them
+	fuel    api.MutableGlobal
+
+	of      *snapshot // it can be brought back to; nil: never
+	since   time.Time // it has been idle
+	trimmed bool      // its memory costs nothing
+}
+
+// make instantiates the code and runs nothing of it. What it returns must be
+// discarded, also with an error. scratch is given to the engine to write data
+// segments to, when what they make of memory is not needed; see [linear.scratch].
+func (p *Plugin) make(ctx context.Context, code *compiled, st *callState, scratch *[]byte) (*instance, error) {
+	in := &instance{code: code, around: *p.engine.surroundings(), memory: allocator{mem: &st.mem, scratch: scratch}}
+	st.instance = in
+	in.around.enter(ctx, &st.stderr, 0)
 	mod, err := p.engine.rt.InstantiateModule(
-		experimental.WithMemoryAllocator(ctx, &st.memories), code, p.engine.moduleConfig(ctx, &st.stderr))
+		experimental.WithMemoryAllocator(ctx, &in.memory), code.code, in.around.config())
 	if err != nil {
-		return nil, err
+		return in, err
 	}
-	for _, name := range p.binary.startWith() {
-		f := mod.ExportedFunction(name)
-		if _, err := f.Call(ctx, make([]uint64, len(f.Definition().ParamTypes()))...); err != nil {
-			return mod, err
+	in.mod = mod
+	in.fuel = mod.ExportedGlobal(fuelExport).(api.MutableGlobal)
+	if p.binary.plain == "" {
+		in.globals = make([]api.MutableGlobal, len(p.binary.globals))
+		for i, name := range p.binary.globals {
+			in.globals[i] = mod.ExportedGlobal(name).(api.MutableGlobal)
 		}
 	}
-	return mod, nil
+	return in, nil
 }
 
-// moduleConfig is the WASI a guest sees: the host's clock and randomness, a
-// stderr that keeps its end, a sleep that ends with the call, and nothing else.
-// Elapsed time is real whatever the wall clock shows: a guest's own timers must
-// fire under a clock that stands still.
-func (e *Engine) moduleConfig(ctx context.Context, stderr io.Writer) wazero.ModuleConfig {
-	start := time.Now()
-	return wazero.NewModuleConfig().
-		WithName("").
-		WithStartFunctions().
-		WithStderr(stderr).
-		WithRandSource(callRand{ctx, e.cfg.Rand}).
-		WithWalltime(func() (int64, int32) {
-			now := e.cfg.Clock()
-			return now.Unix(), int32(now.Nanosecond())
-		}, 1).
-		WithNanotime(func() int64 { return 1 + int64(time.Since(start)) }, 1).
-		WithNanosleep(func(ns int64) { sleep(ctx, time.Duration(ns)) }).
-		WithOsyield(func() {})
-}
-
-// sleep ends with the call. It needs no clock of its own: the deadline bounds
-// it.
-func sleep(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
+// ready finds the call an instance: one that is kept, one made of the snapshot, or
+// one that runs the guest's initialisation, which the first call of a plugin does
+// and every call where nothing can be restored.
+func (p *Plugin) ready(ctx context.Context, code *compiled, st *callState) error {
+	in, s := p.pool.take(code)
+	if in != nil {
+		in.enter(ctx, st)
+		return nil
 	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
+	if s != nil {
+		if p.restored(ctx, code, s, st) {
+			return nil
+		}
+		p.pool.release(s)
+	}
+	if err := p.initialise(ctx, code, st); err != nil {
+		return err
+	}
+	if s == nil {
+		if s = p.take(st.instance, st); s != nil {
+			if p.pool.adopt(s) {
+				st.instance.of = s
+			} else {
+				s.close()
+			}
+		}
+	}
+	return nil
+}
+
+// initialise makes an instance and runs start function and initializers, under
+// the call's deadline and fuel and without its authority. What they used is not
+// the call's: a call in a restored instance pays the same.
+func (p *Plugin) initialise(ctx context.Context, code *compiled, st *callState) error {
+	in, err := p.make(ctx, code, st, nil)
+	if err != nil {
+		return err
+	}
+	st.session.starting = true
+	defer func() { st.session.starting = false }()
+	for _, name := range p.binary.startWith() {
+		f := in.mod.ExportedFunction(name)
+		if _, err := f.Call(ctx, make([]uint64, len(f.Definition().ParamTypes()))...); err != nil {
+			return err
+		}
+	}
+	in.fuel.Set(0)
+	st.fuelGiven = 0
+	return nil
+}
+
+// surroundings are those of an instance of this engine, before any call.
+func (e *Engine) surroundings() *surroundings {
+	return &surroundings{clock: e.cfg.Clock, rand: e.cfg.Rand}
+}
+
+// leave takes the call out of the instance.
+func (in *instance) leave() {
+	in.around.leave()
+	in.memory.charge(nil)
+}
+
+// trim gives back the memory of an instance that is idle and as its snapshot was.
+func (in *instance) trim() {
+	if in.of.image != nil {
+		in.of.image.trim(in.memory.linear[0])
 	}
 }
 
-// callRand stops giving randomness when the call is over, so that filling a
-// large memory with it ends.
-type callRand struct {
-	ctx context.Context //nolint:containedctx // lives inside one call
-	src io.Reader
-}
-
-// Read reads at most 64 KiB at once.
-func (r callRand) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
+// discard frees the instance. Nothing of it may run any more.
+func (in *instance) discard(ctx context.Context) {
+	if in.mod != nil {
+		_ = in.mod.Close(context.WithoutCancel(ctx)) // it has no files to fail on
 	}
-	return r.src.Read(p[:min(len(p), 64<<10)])
+	in.memory.release()
 }

@@ -39,7 +39,7 @@ type Foreign struct {
 }
 
 // Plugin is one loaded module. It is safe for concurrent use: each call has an
-// instance of its own.
+// instance to itself, in the state that initialisation left.
 type Plugin struct {
 	engine   *Engine
 	spec     spec
@@ -47,6 +47,7 @@ type Plugin struct {
 	binary   *binary
 	manifest *manifest.Manifest // nil for a foreign module
 	closed   atomic.Bool
+	pool     *pool
 }
 
 // Load checks and compiles a plugin. A plugin that is refused is a [*LoadError];
@@ -136,7 +137,7 @@ func (e *Engine) load(ctx context.Context, wasm []byte, sp spec) (*Plugin, error
 			return nil, uncompiled(ctx, sp.name, err)
 		}
 	}
-	return &Plugin{engine: e, spec: sp, digest: digest, binary: c.binary}, nil
+	return &Plugin{engine: e, spec: sp, digest: digest, binary: c.binary, pool: e.openPool()}, nil
 }
 
 // unread says why a module was refused before the engine saw it.
@@ -165,8 +166,15 @@ func (p *Plugin) Close(ctx context.Context) error {
 	if p.closed.Swap(true) {
 		return nil
 	}
+	p.engine.closePool(p.pool)
 	return p.engine.drop(ctx, p.digest)
 }
+
+// dropInstances closes the plugin's idle instances and forgets its snapshot. It
+// must be called before the code that they were made of is freed, and when no
+// call is running: machine code and instances go together. The next call
+// initialises the plugin anew.
+func (p *Plugin) dropInstances() { p.pool.empty() }
 
 // Manifest is the plugin's manifest, nil for a foreign module. It must not be
 // changed.

@@ -35,7 +35,16 @@ type linear struct {
 	base []byte // the reservation; grown by copying where none could be made
 	size uint64
 	max  uint64
-	held bool // base is mapped and must be unmapped
+	high uint64 // the size it had at most since it was restored
+	held bool   // base is mapped and must be unmapped
+
+	// scratch, when not nil, is what the engine was given instead of base: it
+	// writes megabytes of data segments when it instantiates, and each page of
+	// them that is touched first costs a fault.
+	scratch []byte
+	forced  uint64 // the size to answer with, whatever is asked for
+	covered bool   // base shows an image
+	entries []byte // for looking at what was written
 }
 
 // allocator hands the memories of one instance their budget and remembers them.
@@ -43,13 +52,22 @@ type allocator struct {
 	mem    *budget
 	linear []*linear
 	plain  bool // no reservations: the garbage collector frees
+	// scratch is for the engine to instantiate in; see [linear.scratch].
+	scratch *[]byte
 }
 
-// Allocate is called by the engine, once for each memory of the module.
-func (a *allocator) Allocate(_, limit uint64) experimental.LinearMemory {
+// Allocate is called by the engine, once for each memory of the module. A memory
+// that cannot grow keeps its first bytes for life: no scratch for it.
+func (a *allocator) Allocate(size, limit uint64) experimental.LinearMemory {
 	l := &linear{mem: a.mem, max: min(limit, a.mem.limit)}
 	if !a.plain {
 		l.base, l.held = reserve(l.max)
+	}
+	if a.scratch != nil && size < limit && size > 0 {
+		if uint64(len(*a.scratch)) < size {
+			*a.scratch = make([]byte, size)
+		}
+		l.scratch = *a.scratch
 	}
 	a.linear = append(a.linear, l)
 	return l
@@ -57,6 +75,10 @@ func (a *allocator) Allocate(_, limit uint64) experimental.LinearMemory {
 
 // Reallocate grows to size, or returns nil: memory.grow answers -1.
 func (l *linear) Reallocate(size uint64) []byte {
+	if l.forced > 0 {
+		l.size, l.scratch = l.forced, nil
+		return l.base[:l.size:len(l.base)]
+	}
 	if size > l.max {
 		l.mem.refused = true
 		return nil
@@ -66,6 +88,10 @@ func (l *linear) Reallocate(size uint64) []byte {
 			return nil
 		}
 		l.size = size
+		l.high = max(l.high, size)
+	}
+	if l.scratch != nil {
+		return l.scratch[:size:size]
 	}
 	if size > uint64(len(l.base)) {
 		grown := make([]byte, max(size, min(l.max, 2*uint64(len(l.base)))))
@@ -73,6 +99,29 @@ func (l *linear) Reallocate(size uint64) []byte {
 		l.base = grown
 	}
 	return l.base[:size:len(l.base)]
+}
+
+// fits makes room for size bytes, whatever they hold.
+func (l *linear) fits(size uint64) bool {
+	if size > l.max {
+		return false
+	}
+	if size > uint64(len(l.base)) {
+		l.base = make([]byte, size)
+	}
+	return true
+}
+
+// bytes is the memory at its present size.
+func (l *linear) bytes() []byte { return l.base[:l.size] }
+
+// charge lets the memory draw on another call's budget, which has it booked
+// already; nil between calls.
+func (a *allocator) charge(mem *budget) {
+	a.mem = mem
+	for _, l := range a.linear {
+		l.mem = mem
+	}
 }
 
 // Free is called by the engine; see [linear].
@@ -84,7 +133,7 @@ func (a *allocator) release() {
 		if l.held {
 			unreserve(l.base)
 		}
-		l.base, l.held = nil, false
+		l.base, l.held, l.scratch = nil, false, nil
 	}
 	a.linear = nil
 }

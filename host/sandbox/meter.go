@@ -16,6 +16,9 @@ const (
 	yieldModule = "portcullis"
 	yieldName   = "yield"
 	fuelExport  = "portcullis:fuel"
+	startExport = "portcullis:start"
+	// globalExports is followed by the index of a mutable global.
+	globalExports = "portcullis:global:"
 )
 
 // fuelSlice is what a guest gets at once: tens of microseconds of ordinary code,
@@ -30,10 +33,17 @@ const fuelSlice = 250_000
 // worst a call of ordinary code takes is about twice as much.
 const maxStack = 32 << 20
 
-// metered writes a module that pays for what it executes; what comes out is what
-// runs. The error is a [*wasmbin.Refusal].
+// metered writes a module that pays for what it executes, whose start function
+// waits to be called and whose mutable globals can be read and set; what comes
+// out is what runs. The error is a [*wasmbin.Refusal].
 func metered(m *wasmbin.Module) ([]byte, error) {
-	out, _, err := wasmbin.Meter(m, wasmbin.Options{YieldModule: yieldModule, YieldName: yieldName, FuelExport: fuelExport, Stack: maxStack})
+	m, err := m.ExportStart(startExport)
+	if err != nil {
+		return nil, err
+	}
+	out, _, err := wasmbin.Meter(m, wasmbin.Options{
+		YieldModule: yieldModule, YieldName: yieldName, FuelExport: fuelExport, Stack: maxStack, GlobalPrefix: globalExports,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -79,11 +89,11 @@ func (st *callState) yield(ctx context.Context, left int64) int64 {
 	return left
 }
 
-// fuelUsed is what the guest has paid for. mod is nil when it never came to be;
-// what it was given then counts as used.
-func (st *callState) fuelUsed(mod api.Module) int64 {
-	if mod == nil {
+// fuelUsed is what the guest has paid for; of one that was never instantiated,
+// what it was given.
+func (st *callState) fuelUsed() int64 {
+	if st.instance == nil || st.instance.fuel == nil {
 		return st.fuelGiven
 	}
-	return st.fuelGiven - max(0, int64(mod.ExportedGlobal(fuelExport).Get()))
+	return st.fuelGiven - max(0, int64(st.instance.fuel.Get()))
 }

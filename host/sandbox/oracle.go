@@ -49,7 +49,9 @@ func (o *Oracle) RuntimeConfig() wazero.RuntimeConfig {
 
 // ModuleConfig is the WASI that this package gives a call which ends with ctx.
 func (o *Oracle) ModuleConfig(ctx context.Context, stderr io.Writer) wazero.ModuleConfig {
-	return o.engine.moduleConfig(ctx, stderr)
+	s := o.engine.surroundings()
+	s.enter(ctx, stderr, 0)
+	return s.config()
 }
 
 // Close frees compiled code.

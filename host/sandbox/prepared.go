@@ -15,7 +15,7 @@ import (
 
 // prepareVersion names what read and metered make of a module. It is part of the name of what is kept on disk: a change
 // of the verifier or the meter must raise it, and a test that pins their output says so.
-const prepareVersion = "2"
+const prepareVersion = "3"
 
 // readyModule is a verified, metered module with what the original declared.
 type readyModule struct {
@@ -112,8 +112,11 @@ type factsOnDisk struct {
 		Kind  wasmbin.Kind
 		Index uint32
 	} `json:"exports"`
-	HasMemory bool   `json:"has_memory"`
-	MemoryMin uint32 `json:"memory_min"`
+	HasMemory bool     `json:"has_memory"`
+	MemoryMin uint32   `json:"memory_min"`
+	Start     bool     `json:"start"`
+	Globals   []string `json:"globals"`
+	Plain     string   `json:"plain"`
 }
 
 // encodePrepared is the sha256 of the rest, the length of the facts as four bytes, the facts as JSON, and the code.
@@ -139,6 +142,7 @@ func encodePrepared(p readyModule) ([]byte, error) {
 		d.Exports[i].Name, d.Exports[i].Kind, d.Exports[i].Index = exp.name, exp.kind, exp.index
 	}
 	d.Funcs, d.HasMemory, d.MemoryMin = p.declares.funcs, p.declares.hasMemory, p.declares.memoryMin
+	d.Start, d.Globals, d.Plain = p.declares.start, p.declares.globals, p.declares.plain
 	facts, err := json.Marshal(d)
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: write down a prepared module: %w", err)
@@ -170,7 +174,10 @@ func decodePrepared(data []byte) (readyModule, bool) {
 	if dec.Decode(&d) != nil {
 		return readyModule{}, false
 	}
-	f := &binary{funcs: d.Funcs, hasMemory: d.HasMemory, memoryMin: d.MemoryMin}
+	f := &binary{
+		funcs: d.Funcs, hasMemory: d.HasMemory, memoryMin: d.MemoryMin,
+		start: d.Start, globals: d.Globals, plain: d.Plain,
+	}
 	for _, t := range d.Types {
 		f.types = append(f.types, funcType{t[0], t[1]})
 	}

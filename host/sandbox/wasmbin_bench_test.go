@@ -33,11 +33,11 @@ func meterWith(t testing.TB, wasm []byte, l wasmbin.Limits) ([]byte, wasmbin.Rep
 	return metered.Encode(), report
 }
 
-// buildGuest builds the Go guest of the measurements.
-func buildGuest(t testing.TB) []byte {
+// buildGuest builds a Go guest of the tests.
+func buildGuest(t testing.TB, dir string) []byte {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "meter.wasm")
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", path, "./testdata/meter")
+	path := filepath.Join(t.TempDir(), "guest.wasm")
+	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", path, dir)
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "GOFLAGS=")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build the guest: %v\n%s", err, out)
@@ -53,7 +53,7 @@ func buildGuest(t testing.TB) []byte {
 // interruption, in turns, and reports the ratios of the best times. The metered
 // guest yields into the host as the product's does.
 func BenchmarkMeter(b *testing.B) {
-	guest, loops := buildGuest(b), fixture(b, "meter")
+	guest, loops := buildGuest(b, "./testdata/meter"), fixture(b, "meter")
 	type row struct {
 		module string
 		wasm   []byte

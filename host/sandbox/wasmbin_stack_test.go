@@ -104,7 +104,7 @@ func TestLargeFramesCountForMore(t *testing.T) {
 // and encodes lists nested as deep as it allows.
 func TestRealRecursionFits(t *testing.T) {
 	const nested = 9_999
-	m, err := wasmbin.Read(buildGuest(t), wasmbin.DefaultLimits())
+	m, err := wasmbin.Read(buildGuest(t, "./testdata/meter"), wasmbin.DefaultLimits())
 	if err != nil {
 		t.Fatal(err)
 	}

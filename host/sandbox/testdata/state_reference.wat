@@ -1,0 +1,16 @@
+;; state_reference keeps something of each call in a reference.
+(module
+  (import "extism:host/env" "alloc" (func $alloc (param i64) (result i64)))
+  (import "extism:host/env" "store_u8" (func $store_u8 (param i64 i32)))
+  (import "extism:host/env" "output_set" (func $output_set (param i64 i64)))
+  (global $f (mut funcref) (ref.null func))
+  (global $e (mut externref) (ref.null extern))
+  (elem declare func $some)
+  (func $some)
+  (func (export "reference") (result i32)
+    (local $b i64)
+    (local.set $b (call $alloc (i64.const 1)))
+    (call $store_u8 (local.get $b) (ref.is_null (global.get $f)))
+    (global.set $f (ref.func $some))
+    (call $output_set (local.get $b) (i64.const 1))
+    (i32.const 0)))

@@ -1,0 +1,15 @@
+;; state_segment drops a segment and answers what it holds.
+(module
+  (import "extism:host/env" "alloc" (func $alloc (param i64) (result i64)))
+  (import "extism:host/env" "output_set" (func $output_set (param i64 i64)))
+  (import "extism:host/user" "portcullis_store" (func $store (param i64 i32 i32)))
+  (memory (export "memory") 1)
+  (data $d "seed")
+  (func (export "once") (result i32)
+    (local $b i64)
+    (memory.init $d (i32.const 0) (i32.const 0) (i32.const 4))
+    (data.drop $d)
+    (local.set $b (call $alloc (i64.const 4)))
+    (call $store (local.get $b) (i32.const 0) (i32.const 4))
+    (call $output_set (local.get $b) (i64.const 4))
+    (i32.const 0)))

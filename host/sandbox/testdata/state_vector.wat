@@ -1,0 +1,15 @@
+;; state_vector keeps something of each call in the upper half of a vector.
+(module
+  (import "extism:host/env" "alloc" (func $alloc (param i64) (result i64)))
+  (import "extism:host/env" "output_set" (func $output_set (param i64 i64)))
+  (import "extism:host/user" "portcullis_store" (func $store (param i64 i32 i32)))
+  (memory (export "memory") 1)
+  (global $v (mut v128) (v128.const i64x2 1 2))
+  (func (export "vector") (result i32)
+    (local $b i64)
+    (v128.store (i32.const 0) (global.get $v))
+    (global.set $v (v128.const i64x2 1 9))
+    (local.set $b (call $alloc (i64.const 16)))
+    (call $store (local.get $b) (i32.const 0) (i32.const 16))
+    (call $output_set (local.get $b) (i64.const 16))
+    (i32.const 0)))
