@@ -44,7 +44,8 @@ func FuzzMeter(f *testing.F) {
 			f.Add(wasm)
 		}
 	}
-	f.Add([]byte("\x00asm\x01\x00\x00\x00\x00\n\x04name00000")) // a cut name section
+	f.Add([]byte("\x00asm\x01\x00\x00\x00\x00\n\x04name00000"))                                                                                                                           // a cut name section
+	f.Add([]byte("\x00asm\x01\x00\x00\x00\x01\x05\x01`\x00\x01|\x03\x02\x01\x00\a\x05\x01\x01f\x00\x00\n\r\x01\v\x00D\x02\x00\x00\x00\x00\x00p\x1a\v\x00\n\x04name\x00\x03\x01\x00\x00")) // a module name with a byte after it
 	f.Fuzz(func(t *testing.T, wasm []byte) {
 		m, err := wasmbin.Read(wasm, fuzzLimits())
 		if err != nil || len(m.Imports) > 0 {

@@ -3,8 +3,9 @@ package wasmbin
 import "slices"
 
 // Parts of the name section, Core 2.0 appendix 7.4.1 and the extended names
-// proposal, that count functions.
+// proposal, that are read here; the others are kept as they are.
 const (
+	nameModule    = 0
 	nameFunctions = 1
 	nameLocals    = 2
 	nameLabels    = 3
@@ -45,6 +46,8 @@ func (mt *meter) names(section []byte) ([]byte, bool) {
 		}
 		body := writer{}
 		switch id {
+		case nameModule: // an engine reads the name and then wants to be at the part's end
+			body.name(sub.name(sub.left()))
 		case nameFunctions:
 			mt.nameMap(sub, &body)
 		case nameLocals, nameLabels:
