@@ -19,10 +19,14 @@ test:
     go test ./...
 
 # vet and staticcheck
-vet:
+vet: vet-bench
     go vet ./...
     GOOS=wasip1 GOARCH=wasm go vet {{ guest_trees }}
     go run {{ staticcheck }} ./...
+
+# the comparison with other tools is a module of its own: its libraries are not ours
+vet-bench:
+    cd bench && go mod tidy -diff && go vet ./... && go test ./...
 
 # refuse files that gofumpt would change
 fmt:
@@ -69,9 +73,16 @@ clean-tree:
     go mod tidy -diff
     git diff --exit-code
 
-# the benchmarks
-bench:
+# the benchmarks of every package, then one echo through Portcullis and its peers with the ratios that it is held to
+bench: bench-packages bench-peers
+
+# the benchmarks of every package
+bench-packages:
     go test -run '^$' -bench . -benchmem ./...
+
+# one echo through Portcullis and its peers, interleaved, with every ratio
+bench-peers *flags:
+    cd bench && go run . {{ flags }}
 
 # a self-contained binary with the bundled plugins inside
 release:
