@@ -89,14 +89,22 @@ func (s *Session) serveRandom(_ context.Context, in []byte) ([]byte, error) {
 	if err := decodeStrict(in, 64, &req); err != nil || req.N < 1 || req.N > wire.MaxRandom {
 		return nil, nil
 	}
-	if s.stats.RandomBytes += int64(req.N); s.stats.RandomBytes > maxRandomTotal {
-		return nil, &trapError{status: LimitPassed, reason: "random_bytes"}
+	if t := s.takeRandom(int64(req.N)); t != nil {
+		return nil, t
 	}
 	out := make([]byte, req.N)
 	if _, err := io.ReadFull(s.rand, out); err != nil {
 		return nil, &trapError{status: HostFailure, reason: "random_source"}
 	}
 	return out, nil
+}
+
+// takeRandom counts random bytes, however the guest asks for them.
+func (s *Session) takeRandom(n int64) *trapError {
+	if s.stats.RandomBytes += n; s.stats.RandomBytes > maxRandomTotal {
+		return &trapError{status: LimitPassed, reason: "random_bytes"}
+	}
+	return nil
 }
 
 func ack(f *wire.Fault) []byte { return plain(wire.Ack{Fault: f}) }

@@ -32,7 +32,7 @@ func (s *Session) keyReady(key string) *wire.Fault {
 // in the host.
 func storeFault(ctx context.Context) *wire.Fault {
 	if ctx.Err() != nil {
-		return faultf(wire.CodeTimeout, "the call is over")
+		return faultf(wire.CodeTimeout, "the store did not answer in time")
 	}
 	return faultf(wire.CodeIO, "the store did not answer")
 }
@@ -50,6 +50,9 @@ func (s *Session) valueGet(ctx context.Context, req wire.KVGetRequest, _ []byte)
 	case len(value) > wire.MaxKVValue:
 		return nil, nil, faultf(wire.CodeTooLarge, "the value of %q is too large", req.Key)
 	}
+	if f := s.spendValue(len(value)); f != nil {
+		return nil, nil, f
+	}
 	return wire.KVGetReply{Version: version}, value, nil
 }
 
@@ -59,6 +62,9 @@ func (s *Session) valueSet(ctx context.Context, req wire.KVSetRequest, body []by
 	}
 	if len(body) > wire.MaxKVValue {
 		return nil, nil, faultf(wire.CodeTooLarge, "a value has at most %d bytes", wire.MaxKVValue)
+	}
+	if f := s.spendValue(len(body)); f != nil {
+		return nil, nil, f
 	}
 	version, ok, err := s.opt.KV.Set(ctx, s.opt.Scope, req.Key, body, req.IfVersion)
 	var full *KVLimitError
@@ -71,6 +77,16 @@ func (s *Session) valueSet(ctx context.Context, req wire.KVSetRequest, body []by
 		return nil, nil, faultf(wire.CodeConflict, "the key %q has another version", req.Key)
 	}
 	return wire.KVSetReply{Version: version}, nil, nil
+}
+
+// spendValue counts the bytes of values that a call moves: a store that is full
+// can still be written to again and again.
+func (s *Session) spendValue(n int) *wire.Fault {
+	if s.kvBytes+int64(n) > maxKVBytes {
+		return faultf(wire.CodeTooLarge, "this call may read and write %d bytes of values", maxKVBytes)
+	}
+	s.kvBytes += int64(n)
+	return nil
 }
 
 func (s *Session) valueDelete(ctx context.Context, req wire.KVDeleteRequest, _ []byte) (any, []byte, *wire.Fault) {

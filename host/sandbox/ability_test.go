@@ -311,6 +311,42 @@ func TestHTTPTimeoutOfTheRequestIsAnAnswer(t *testing.T) {
 	}
 }
 
+// A port that waits as long as it may comes back in time for the guest to say
+// so, and none is asked again after that.
+func TestAGuestHearsOfATimeoutBeforeItsOwn(t *testing.T) {
+	p := abilities(t, sandbox.Config{})
+	reply, _ := ask[wire.HTTPReply](t, p, wire.ImportHTTP, `{"method":"GET","url":"http://x/"}`, "", sandbox.CallOptions{
+		Abilities: everything, Timeout: 500 * time.Millisecond,
+		HTTP: doer(func(ctx context.Context, _ wire.HTTPRequest, _ []byte) (wire.HTTPReply, []byte, error) {
+			<-ctx.Done()
+			return wire.HTTPReply{}, nil, ctx.Err()
+		}),
+	})
+	if code(reply.Fault) != wire.CodeTimeout {
+		t.Errorf("reply %+v", reply)
+	}
+	calls := 0
+	out := p.Call(t.Context(), "http_flood", frame(`{"method":"GET","url":"http://x/"}`, ""), sandbox.CallOptions{
+		Abilities: everything, Timeout: 500 * time.Millisecond,
+		HTTP: doer(func(ctx context.Context, _ wire.HTTPRequest, _ []byte) (wire.HTTPReply, []byte, error) {
+			calls++
+			<-ctx.Done()
+			return wire.HTTPReply{}, nil, ctx.Err()
+		}),
+	})
+	if want(t, out, sandbox.LimitPassed, "host_calls"); calls != 1 {
+		t.Errorf("%d exchanges began", calls)
+	}
+}
+
+// late is done after the call that a port's context belongs to.
+func late(ctx context.Context) <-chan struct{} {
+	deadline, _ := ctx.Deadline()
+	after, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline.Add(time.Since(deadline).Abs()/9+time.Millisecond))
+	context.AfterFunc(after, cancel)
+	return after.Done()
+}
+
 // When the call is over inside a host function, the guest does not go on.
 func TestNothingStartsAfterTheDeadline(t *testing.T) {
 	p := abilities(t, sandbox.Config{})
@@ -319,7 +355,7 @@ func TestNothingStartsAfterTheDeadline(t *testing.T) {
 		Abilities: everything, Timeout: 30 * time.Millisecond,
 		HTTP: doer(func(ctx context.Context, _ wire.HTTPRequest, _ []byte) (wire.HTTPReply, []byte, error) {
 			calls++
-			<-ctx.Done()
+			<-late(ctx)
 			return wire.HTTPReply{Status: 200}, nil, nil
 		}),
 	})

@@ -221,7 +221,7 @@ func TestAdapterTellsHowACallEnded(t *testing.T) {
 		reason string
 	}{
 		{"deadline", func(ctx context.Context, _ wire.HTTPRequest, _ []byte) (wire.HTTPReply, []byte, error) {
-			<-ctx.Done()
+			<-late(ctx)
 			return wire.HTTPReply{}, nil, ctx.Err()
 		}, effect.TimedOut, "deadline"},
 		{"abandoned", func(context.Context, wire.HTTPRequest, []byte) (wire.HTTPReply, []byte, error) {

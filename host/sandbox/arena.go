@@ -3,6 +3,7 @@ package sandbox
 import (
 	"math"
 	"slices"
+	"unsafe"
 )
 
 // The arena is the memory both sides of one call share: the Extism blocks. It
@@ -86,6 +87,11 @@ func (a *arena) free(off uint64) {
 	a.mem.give(uint64(len(a.blocks[i].data)) + blockOverhead)
 	a.blocks = slices.Delete(a.blocks, i, i+1)
 	a.last = 0
+}
+
+// costOfFree is the price of moving the blocks behind one that is freed.
+func (a *arena) costOfFree() int64 {
+	return byLength(uint64(len(a.blocks)) * uint64(unsafe.Sizeof(block{})))
 }
 
 // find is the index of the block that holds addr, or -1.

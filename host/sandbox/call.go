@@ -47,7 +47,9 @@ func (p *Plugin) admit(ctx context.Context, export string, input []byte, opt Cal
 		p.engine.running.Done()
 		return refused("closed")
 	}
+	mine := p.engine.join(p.spec.name)
 	leave := func() {
+		p.engine.quit(p.spec.name)
 		// The code is freed here when the plugin was closed meanwhile; an error
 		// of that is the engine's, and the call has its outcome.
 		_ = p.engine.drop(context.WithoutCancel(ctx), p.digest)
@@ -66,19 +68,17 @@ func (p *Plugin) admit(ctx context.Context, export string, input []byte, opt Cal
 		leave()
 		return Outcome{Status: ended(ctx), Reason: "not_started"}
 	}
-	select {
-	case p.engine.slots <- struct{}{}:
-	case <-ctx.Done():
+	if !p.engine.acquire(ctx, mine) {
 		leave()
+		if ctx.Err() == nil {
+			return refused("closed")
+		}
 		return Outcome{Status: ended(ctx), Reason: "not_started"}
-	case <-p.engine.closing:
-		leave()
-		return refused("closed")
 	}
 	done := make(chan Outcome, 1)
 	go func() {
 		defer leave()
-		defer func() { <-p.engine.slots }()
+		defer p.engine.release(mine)
 		p.run(ctx, code, export, input, opt, done)
 	}()
 	select {
@@ -121,6 +121,7 @@ func (p *Plugin) run(ctx context.Context, code *compiled, export string, input [
 		if r := recover(); r != nil {
 			out.Err = fmt.Errorf("sandbox: panic while running %s: %v", p.spec.name, r)
 		}
+		st.mem.settle()
 		done <- out
 		if st.instance != nil {
 			p.pool.put(ctx, st.instance, out.Status == OK)
@@ -181,6 +182,9 @@ func (st *callState) outcome(ctx context.Context, rc uint32, err error) Outcome 
 	out.Text = st.words()
 	if st.mem.refused && (out.Status == Trap || out.Status == Exited || out.Status == GuestError) {
 		out.Status = OutOfMemory
+		if st.mem.crowded {
+			out.Reason = "total_memory"
+		}
 	}
 	return out
 }

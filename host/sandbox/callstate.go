@@ -29,6 +29,8 @@ type callState struct {
 	errorText   []byte
 	fuelLimit   int64      // 0: the deadline alone bounds it
 	fuelGiven   int64      // to the guest, used or not
+	hostFuel    int64      // paid for what the host did
+	hostSince   int64      // of it, since the call was last found not to be over
 	fuel        int64      // used, once the call is over
 	trap        *trapError // the first rule that this package saw broken
 	entered     bool       // guest code may have run
@@ -36,7 +38,7 @@ type callState struct {
 
 func newCallState(p *Plugin, session *Session, outputLimit int64) *callState {
 	st := &callState{
-		mem:         budget{limit: uint64(p.spec.limits.Memory)},
+		mem:         budget{limit: uint64(p.spec.limits.Memory), shared: &p.engine.memory},
 		session:     session,
 		settings:    p.spec.settings,
 		hasMemory:   p.binary.hasMemory,

@@ -24,9 +24,16 @@ type Config struct {
 	// its manifest says; 0 means [wire.HardMemoryBytes]. At most 4 GiB.
 	MaxMemoryBytes int64
 	// MaxCalls is how many guest calls run at once; further ones wait within
-	// their deadline. Runaway recursion alone costs close to 200 MiB of stack
-	// for each. 0 means 8.
+	// their deadline. 0 means 8.
 	MaxCalls int
+	// PluginCalls is how many of them one plugin may take, so that others get
+	// theirs; further ones wait as well. 0 means three quarters of MaxCalls.
+	PluginCalls int
+	// TotalMemoryBytes is the most that all running calls may hold together:
+	// linear memory and blocks. A growth that does not fit is refused as one
+	// past the call's own limit is. 0 means 1 GiB, or MaxMemoryBytes if that is
+	// more.
+	TotalMemoryBytes int64
 	// Clock is the wall clock guests see; nil means time.Now. Deadlines and the
 	// time that passes inside a guest are real whatever it shows.
 	Clock func() time.Time
@@ -53,6 +60,7 @@ type Engine struct {
 	cacheDir string // of this engine version; empty: nothing is kept
 	host     served
 	slots    chan struct{} // one for each running call
+	memory   sharedMemory  // of all of them
 	closing  chan struct{} // closed when Close begins
 	running  sync.WaitGroup
 	flights  singleflight.Group
@@ -63,6 +71,7 @@ type Engine struct {
 	closed   bool
 	compiled map[string]*compiled // by digest of the module as loaded
 	pools    map[*pool]struct{}   // of the plugins that are not closed
+	shares   map[string]*share    // by plugin that has calls
 	closeErr error
 }
 
@@ -76,10 +85,12 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 	e := &Engine{
 		cfg:      cfg,
 		slots:    make(chan struct{}, cfg.MaxCalls),
+		memory:   sharedMemory{limit: uint64(cfg.TotalMemoryBytes)},
 		closing:  make(chan struct{}),
 		compiled: map[string]*compiled{},
 		pools:    map[*pool]struct{}{},
 		scratch:  sync.Pool{New: func() any { return new([]byte) }},
+		shares:   map[string]*share{},
 	}
 	rc := runtimeConfig(cfg.MaxMemoryBytes)
 	if cfg.CacheDir != "" {
@@ -114,6 +125,18 @@ func (cfg Config) filled() (Config, error) {
 	}
 	if cfg.MaxCalls < 0 {
 		return cfg, fmt.Errorf("sandbox: %d calls at once is not a number of calls", cfg.MaxCalls)
+	}
+	if cfg.PluginCalls == 0 {
+		cfg.PluginCalls = max(1, cfg.MaxCalls*3/4)
+	}
+	if cfg.PluginCalls < 0 || cfg.PluginCalls > cfg.MaxCalls {
+		return cfg, fmt.Errorf("sandbox: %d calls of one plugin at once is not between 1 and %d", cfg.PluginCalls, cfg.MaxCalls)
+	}
+	if cfg.TotalMemoryBytes == 0 {
+		cfg.TotalMemoryBytes = max(1<<30, cfg.MaxMemoryBytes)
+	}
+	if cfg.TotalMemoryBytes < pageSize {
+		return cfg, fmt.Errorf("sandbox: total memory of %d bytes is less than one page of 64 KiB", cfg.TotalMemoryBytes)
 	}
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now

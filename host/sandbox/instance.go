@@ -52,12 +52,11 @@ func (p *Plugin) make(ctx context.Context, code *compiled, st *callState, scratc
 func (p *Plugin) ready(ctx context.Context, code *compiled, st *callState) error {
 	in, s := p.pool.take(code)
 	if in != nil {
-		in.enter(ctx, st)
-		return nil
+		return in.enter(ctx, st)
 	}
 	if s != nil {
-		if p.restored(ctx, code, s, st) {
-			return nil
+		if ok, err := p.restored(ctx, code, s, st); ok {
+			return err
 		}
 		p.pool.release(s)
 	}
@@ -93,7 +92,7 @@ func (p *Plugin) initialise(ctx context.Context, code *compiled, st *callState) 
 		}
 	}
 	in.fuel.Set(0)
-	st.fuelGiven = 0
+	st.fuelGiven, st.hostFuel = 0, 0
 	return nil
 }
 

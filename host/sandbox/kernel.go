@@ -19,12 +19,21 @@ const (
 type hostFunc struct {
 	name string
 	signature
+	// cost is what a call with these parameters costs beyond costHostCall; nil
+	// is nothing.
+	cost func(st *callState, stack []uint64) int64
 	call func(ctx context.Context, st *callState, mod api.Module, stack []uint64)
 }
 
 // onBlocks makes a hostFunc of a function over the call's state alone.
 func onBlocks(name string, params, results []byte, f func(st *callState, stack []uint64)) hostFunc {
-	return hostFunc{name, signature{params, results}, func(_ context.Context, st *callState, _ api.Module, stack []uint64) { f(st, stack) }}
+	return hostFunc{name, signature{params, results}, nil, func(_ context.Context, st *callState, _ api.Module, stack []uint64) { f(st, stack) }}
+}
+
+// paid makes a function cost more than a call.
+func paid(f hostFunc, cost func(st *callState, stack []uint64) int64) hostFunc {
+	f.cost = cost
+	return f
 }
 
 // kernelFuncs is extism:host/env, the Extism kernel ABI (extism proposal
@@ -41,11 +50,11 @@ func kernelFuncs() []hostFunc {
 		onBlocks("load_u64", i64, i64, func(st *callState, s []uint64) { s[0] = st.load64(s[0]) }),
 		onBlocks("store_u8", v{valueI64, valueI32}, nil, func(st *callState, s []uint64) { st.store(s[0], 1)[0] = byte(s[1]) }),
 		onBlocks("store_u64", v{valueI64, valueI64}, nil, func(st *callState, s []uint64) { st.store64(s[0], s[1]) }),
-		onBlocks("alloc", i64, i64, func(st *callState, s []uint64) { s[0] = st.arena.alloc(s[0]) }),
-		onBlocks("free", i64, nil, func(st *callState, s []uint64) { st.arena.free(s[0]) }),
+		paid(onBlocks("alloc", i64, i64, func(st *callState, s []uint64) { s[0] = st.arena.alloc(s[0]) }), func(_ *callState, s []uint64) int64 { return byLength(min(s[0], wire.HardMemoryBytes)) }),
+		paid(onBlocks("free", i64, nil, func(st *callState, s []uint64) { st.arena.free(s[0]) }), func(st *callState, _ []uint64) int64 { return st.arena.costOfFree() }),
 		onBlocks("length", i64, i64, func(st *callState, s []uint64) { s[0] = st.arena.length(s[0]) }),
 		onBlocks("length_unsafe", i64, i64, func(st *callState, s []uint64) { s[0] = st.arena.length(s[0]) }),
-		onBlocks("output_set", v{valueI64, valueI64}, nil, func(st *callState, s []uint64) { st.setOutput(s[0], s[1]) }),
+		paid(onBlocks("output_set", v{valueI64, valueI64}, nil, func(st *callState, s []uint64) { st.setOutput(s[0], s[1]) }), func(_ *callState, s []uint64) int64 { return byLength(min(s[1], wire.HardOutputBytes)) }),
 		onBlocks("error_set", i64, nil, func(st *callState, s []uint64) { st.setError(s[0]) }),
 		onBlocks("error_get", nil, i64, func(st *callState, s []uint64) { s[0] = st.errorOff }),
 		onBlocks("config_get", i64, i64, func(st *callState, s []uint64) { s[0] = st.setting(s[0]) }),
@@ -56,7 +65,7 @@ func kernelFuncs() []hostFunc {
 		if level == "trace" {
 			record = "debug" // the contract has no word below debug
 		}
-		fs = append(fs, onBlocks("log_"+level, i64, nil, func(st *callState, s []uint64) { st.logBlock(record, s[0]) }))
+		fs = append(fs, paid(onBlocks("log_"+level, i64, nil, func(st *callState, s []uint64) { st.logBlock(record, s[0]) }), func(*callState, []uint64) int64 { return costLog }))
 	}
 	return fs
 }
@@ -66,21 +75,23 @@ func kernelFuncs() []hostFunc {
 func userFuncs() []hostFunc {
 	bulk := []byte{valueI64, valueI32, valueI32}
 	fs := []hostFunc{
-		{wire.ImportLoad, signature{bulk, nil}, func(_ context.Context, st *callState, mod api.Module, s []uint64) {
+		{wire.ImportLoad, signature{bulk, nil}, nil, func(ctx context.Context, st *callState, mod api.Module, s []uint64) {
 			if n := uint32(s[2]); n > 0 {
-				copy(st.guest(mod, uint32(s[1]), n), st.load(s[0], uint64(n)))
+				st.move(ctx, st.guest(mod, uint32(s[1]), n), st.load(s[0], uint64(n)))
 			}
 		}},
-		{wire.ImportStore, signature{bulk, nil}, func(_ context.Context, st *callState, mod api.Module, s []uint64) {
+		{wire.ImportStore, signature{bulk, nil}, nil, func(ctx context.Context, st *callState, mod api.Module, s []uint64) {
 			if n := uint32(s[2]); n > 0 {
-				copy(st.store(s[0], uint64(n)), st.guest(mod, uint32(s[1]), n))
+				st.move(ctx, st.store(s[0], uint64(n)), st.guest(mod, uint32(s[1]), n))
 			}
 		}},
 	}
 	for i := range abilityTable {
 		a := &abilityTable[i]
-		fs = append(fs, hostFunc{a.name, signature{[]byte{valueI64}, []byte{valueI64}}, func(ctx context.Context, st *callState, _ api.Module, s []uint64) {
+		fs = append(fs, hostFunc{a.name, signature{[]byte{valueI64}, []byte{valueI64}}, nil, func(ctx context.Context, st *callState, mod api.Module, s []uint64) {
+			st.spend(ctx, costAbility+byLength(st.arena.length(s[0])))
 			s[0] = st.ability(ctx, a, s[0])
+			st.spend(ctx, byLength(st.arena.length(s[0])))
 		}})
 	}
 	return fs
@@ -97,7 +108,13 @@ func link(ctx context.Context, rt wazero.Runtime, module string, fs []hostFunc) 
 	for _, f := range fs {
 		types[f.name] = f.signature
 		b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(ctx context.Context, mod api.Module, stack []uint64) {
-			f.call(ctx, ctx.Value(stateKey{}).(*callState), mod, stack)
+			st := ctx.Value(stateKey{}).(*callState)
+			units := int64(costHostCall)
+			if f.cost != nil {
+				units += f.cost(st, stack)
+			}
+			st.spend(ctx, units)
+			f.call(ctx, st, mod, stack)
 		}), f.params, f.results).Export(f.name)
 	}
 	_, err := b.Instantiate(ctx)

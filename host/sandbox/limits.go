@@ -25,8 +25,10 @@ type Limits struct {
 const (
 	maxErrorText   = 4 << 10 // bytes of error_set that are kept
 	maxStderr      = 16 << 10
-	maxLogTotal    = 256 << 10 // bytes of all log lines of one call
-	maxRandomTotal = 1 << 20   // bytes of portcullis_random in one call
+	maxLogTotal    = 256 << 10              // bytes of all log lines of one call
+	maxRandomTotal = 1 << 20                // random bytes of one call, by portcullis_random and by WASI
+	maxKVBytes     = 16 << 20               // values of portcullis_kv_*, read and written in one call
+	hostMargin     = 100 * time.Millisecond // or a tenth of what is left, if less: a port's deadline before the call's
 	progressEvery  = 100 * time.Millisecond
 	pageSize       = 64 << 10
 )

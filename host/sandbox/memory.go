@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"sync/atomic"
+
 	"github.com/tetratelabs/wazero/experimental"
 )
 
@@ -8,7 +10,33 @@ import (
 // bytes, so that neither can be used to go around the other's limit.
 type budget struct {
 	limit, used, peak uint64
-	refused           bool // some growth did not fit
+	refused           bool          // some growth did not fit
+	shared            *sharedMemory // what all calls draw on; nil has no bound
+	crowded           bool          // a growth fitted the call and not what is shared
+}
+
+// sharedMemory is the memory of all running calls. It is safe for concurrent use.
+type sharedMemory struct {
+	limit uint64
+	used  atomic.Uint64
+}
+
+// take books n bytes, if there is room for them.
+func (p *sharedMemory) take(n uint64) bool {
+	if p == nil {
+		return true
+	}
+	if p.used.Add(n) > p.limit {
+		p.used.Add(-n)
+		return false
+	}
+	return true
+}
+
+func (p *sharedMemory) give(n uint64) {
+	if p != nil {
+		p.used.Add(-n)
+	}
 }
 
 // take books n bytes, or remembers that they did not fit.
@@ -17,12 +45,37 @@ func (b *budget) take(n uint64) bool {
 		b.refused = true
 		return false
 	}
+	if !b.shared.take(n) {
+		b.refused, b.crowded = true, true
+		return false
+	}
 	b.used += n
 	b.peak = max(b.peak, b.used)
 	return true
 }
 
-func (b *budget) give(n uint64) { b.used -= n }
+func (b *budget) give(n uint64) {
+	b.used -= n
+	b.shared.give(n)
+}
+
+// settle gives back what the call still holds, once nothing of it runs any more.
+func (b *budget) settle() {
+	b.shared.give(b.used)
+	*b = budget{limit: b.limit, peak: b.peak, refused: b.refused, crowded: b.crowded, shared: b.shared}
+}
+
+// become makes the budget what initialisation left of it, and says whether all
+// calls together have room for that.
+func (b *budget) become(left budget) bool {
+	b.settle()
+	if !b.shared.take(left.used) {
+		b.refused, b.crowded = true, true
+		return false
+	}
+	b.used, b.peak, b.refused = left.used, left.peak, left.refused
+	return true
+}
 
 // linear is the guest's memory: one reservation of address space, given to the
 // guest page by page within the budget.

@@ -3,7 +3,6 @@ package sandbox
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/b3abf3ee/portcullis/host/sandbox/wasmbin"
 	"github.com/tetratelabs/wazero"
@@ -72,15 +71,10 @@ func (st *callState) yield(ctx context.Context, left int64) int64 {
 	if left == wasmbin.StackPassed {
 		st.stop(&trapError{status: LimitPassed, reason: "stack_depth"})
 	}
-	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
-		<-ctx.Done() // its timer is due: how the call ended is read from ctx
-	}
-	if ctx.Err() != nil {
-		st.stop(trapped("call_is_over"))
-	}
+	st.overdue(ctx)
 	slice := max(fuelSlice, -left)
 	if st.fuelLimit > 0 {
-		slice = min(slice, st.fuelLimit-st.fuelGiven)
+		slice = min(slice, st.fuelLimit-st.fuelGiven-st.hostFuel)
 	}
 	if left += slice; left < 0 {
 		st.stop(&trapError{status: LimitPassed, reason: "fuel"})
@@ -93,7 +87,7 @@ func (st *callState) yield(ctx context.Context, left int64) int64 {
 // what it was given.
 func (st *callState) fuelUsed() int64 {
 	if st.instance == nil || st.instance.fuel == nil {
-		return st.fuelGiven
+		return st.fuelGiven + st.hostFuel
 	}
-	return st.fuelGiven - max(0, int64(st.instance.fuel.Get()))
+	return st.fuelGiven + st.hostFuel - max(0, int64(st.instance.fuel.Get()))
 }

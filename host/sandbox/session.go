@@ -47,8 +47,11 @@ type Session struct {
 	starting bool // module start and _initialize: nobody's authority yet
 	stats    Stats
 	logBytes int64
-	logs     []wire.LogRecord
-	progress struct {
+	kvBytes  int64 // of values, read and written
+	// portsUntil is when calls of ports end: fixed at the first.
+	portsUntil time.Time
+	logs       []wire.LogRecord
+	progress   struct {
 		last    time.Time
 		held    wire.Progress
 		holding bool
@@ -140,11 +143,36 @@ func (s *Session) serve(ctx context.Context, a *ability, in []byte) ([]byte, err
 		// The gate has let the tool through with all that it lists, so this one is not in its list.
 		return faultFrame(faultf(wire.CodeDenied, "%s needs %s, and the tool that was called does not list it: add sdk.Needs(%q) to the tool", a.name, a.needs, a.needs.String())), nil
 	}
-	reply, err := a.guarded(s, context.WithValue(ctx, insideKey{}, true), in)
+	inner := ctx
+	if a.needs != 0 {
+		var done context.CancelFunc
+		var open bool
+		if inner, done, open = s.within(ctx); !open {
+			done()
+			return faultFrame(faultf(wire.CodeTimeout, "the call is about to end")), nil
+		}
+		defer done()
+	}
+	reply, err := a.guarded(s, context.WithValue(inner, insideKey{}, true), in)
 	if err == nil && ctx.Err() != nil {
 		err = trapped("call_is_over")
 	}
 	return reply, err
+}
+
+// within is the context of a port's call. It ends before the guest's own call
+// does, so that the guest can say what it was waiting for; false says that this
+// moment has passed.
+func (s *Session) within(ctx context.Context) (context.Context, context.CancelFunc, bool) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return ctx, func() {}, true
+	}
+	if s.portsUntil.IsZero() {
+		s.portsUntil = deadline.Add(-min(hostMargin, time.Until(deadline)/10))
+	}
+	inner, cancel := context.WithDeadline(ctx, s.portsUntil)
+	return inner, cancel, time.Now().Before(s.portsUntil)
 }
 
 // guarded turns a panic of a port into the end of this call.

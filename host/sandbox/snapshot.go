@@ -60,37 +60,44 @@ func (p *Plugin) take(in *instance, st *callState) *snapshot {
 }
 
 // give puts what initialisation left into the state of a call that did not run
-// it.
-func (s *snapshot) give(st *callState) {
-	st.mem = s.mem
+// it. False says that there is no memory for one more call.
+func (s *snapshot) give(st *callState) bool {
+	room := st.mem.become(s.mem)
 	st.arena.blocks, st.arena.next = slices.Clone(s.blocks), s.next
 	st.stderr.kept = slices.Clone(s.stderr)
 	st.session.stats = s.stats
 	st.session.logs, st.session.logBytes = slices.Clone(s.logs), s.logBytes
+	return room
 }
 
 // restored makes an instance out of the snapshot without running anything. When
 // it could not, the call is as it was before.
-func (p *Plugin) restored(ctx context.Context, code *compiled, s *snapshot, st *callState) bool {
+func (p *Plugin) restored(ctx context.Context, code *compiled, s *snapshot, st *callState) (bool, error) {
 	scratch := p.engine.scratch.Get().(*[]byte)
 	defer p.engine.scratch.Put(scratch) // the engine holds it no more: reset, or the instance is discarded unused
 	in, err := p.make(ctx, code, st, scratch)
 	in.of = s
 	if err != nil || !in.reset() {
 		in.discard(ctx)
-		st.instance, st.mem = nil, budget{limit: st.mem.limit}
-		return false
+		st.mem.settle()
+		st.instance, st.mem = nil, budget{limit: st.mem.limit, shared: st.mem.shared}
+		return false, nil
 	}
-	in.enter(ctx, st)
-	return true
+	return true, in.enter(ctx, st)
 }
 
-// enter begins a call in an instance that is as its snapshot was.
-func (in *instance) enter(ctx context.Context, st *callState) {
+// enter begins a call in an instance that is as its snapshot was. The error says
+// that all calls together have no room for it; the instance is in use all the
+// same.
+func (in *instance) enter(ctx context.Context, st *callState) error {
 	st.instance = in
-	in.of.give(st)
+	room := in.of.give(st)
 	in.around.enter(ctx, &st.stderr, in.of.elapsed)
 	in.memory.charge(&st.mem)
+	if !room {
+		return &trapError{status: OutOfMemory, reason: "total_memory"}
+	}
+	return nil
 }
 
 // reset brings everything that the guest can change back to the snapshot, and

@@ -6,6 +6,7 @@ import (
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 )
 
@@ -18,7 +19,8 @@ const (
 // compileWASI is the engine's WASI without the two functions that change what an
 // instance keeps for life, its table of descriptors: what one call closed would
 // be closed in the next. The standard streams, which is all there are, stay as
-// they are; closing one succeeds and does nothing.
+// they are; closing one succeeds and does nothing. Every function pays before it
+// runs; see [wasiCosts].
 func compileWASI(ctx context.Context, rt wazero.Runtime) (wazero.CompiledModule, error) {
 	b := rt.NewHostModuleBuilder(wire.ModuleWASI)
 	wasi_snapshot_preview1.NewFunctionExporter().ExportFunctions(b)
@@ -38,5 +40,5 @@ func compileWASI(ctx context.Context, rt wazero.Runtime) (wazero.CompiledModule,
 			s[0] = wasiBadFD
 		}
 	}), []api.ValueType{api.ValueTypeI32, api.ValueTypeI32}, i32).Export("fd_renumber")
-	return b.Compile(ctx)
+	return b.Compile(experimental.WithFunctionListenerFactory(ctx, wasiCosts{}))
 }

@@ -12,7 +12,9 @@
 //
 // [Meter] makes a module pay for what it executes, so that a host decides when
 // it stops: no loop, call tree or bulk instruction runs on without the host
-// being asked. What a guest used is the same number on every machine.
+// being asked. What a guest used is the same number on every machine. The stack
+// that calls within calls take is counted by an estimate of each function's
+// frame, and bulk instructions on memory that are long are split.
 //
 // # Cost model
 //
