@@ -52,6 +52,8 @@ type entry struct {
 	grants capability.Snapshot // what the operator granted the plugin
 	input  func() (*Schema, error)
 	output func() (*Schema, error)
+	label  string                 // plugin with version, or empty
+	ruled  atomic.Pointer[ruling] // what policy said of it
 }
 
 // Ref is an opaque reference to one tool of one catalog. The zero Ref refers to nothing.
@@ -132,7 +134,7 @@ func (c *Catalog) add(t Tool, grants capability.Snapshot) error {
 		t.Output = MaxOutput
 	}
 	c.entries[t.Name] = &entry{
-		tool: t, grants: grants,
+		tool: t, grants: grants, label: t.label(),
 		input:  sync.OnceValues(func() (*Schema, error) { return CompileSchema(t.InputSchema) }),
 		output: sync.OnceValues(func() (*Schema, error) { return compileOptional(t.OutputSchema) }),
 	}

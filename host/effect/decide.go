@@ -38,9 +38,47 @@ func boundsCheck(t Tool) policy.Check {
 	return policy.Check{Name: "bounds", Passed: true, Why: fmt.Sprintf("at most %s and %d bytes", t.Timeout, t.Output)}
 }
 
+// ruling is what policy says of one tool of one turn, with the words of each stage.
+type ruling struct {
+	policy.Verdict
+	scope, capability, checks, approval string
+}
+
+func decide(f policy.Facts) ruling {
+	v := policy.Decide(f)
+	return ruling{v, v.At(policy.Scope), v.At(policy.Capability), v.At(policy.HostChecks), v.At(policy.Approval)}
+}
+
+func (v *ruling) at(s policy.Stage) string {
+	switch s {
+	case policy.Scope:
+		return v.scope
+	case policy.Capability:
+		return v.capability
+	case policy.HostChecks:
+		return v.checks
+	}
+	return v.approval
+}
+
+// rule asks policy. All facts of a tool are frozen with its catalog but one, that the principal's scope is still alive:
+// while it is, what was said once is said again.
+func (c *Catalog) rule(e *entry) *ruling {
+	if !c.turn.Principal().Allows(string(c.turn.Session())) {
+		now := decide(c.facts(e))
+		return &now
+	}
+	if known := e.ruled.Load(); known != nil {
+		return known
+	}
+	now := decide(c.facts(e))
+	e.ruled.Store(&now)
+	return &now
+}
+
 // checkScope is step 2. Policy is asked once, here; the steps that follow report what it said of them.
 func (r *Runtime) checkScope(_ context.Context, p *passage) verdict {
-	p.policy = policy.Decide(p.catalog.facts(p.entry))
+	p.policy = p.catalog.rule(p.entry)
 	return p.said(policy.Scope)
 }
 
@@ -54,10 +92,10 @@ func (r *Runtime) checkHost(_ context.Context, p *passage) verdict { return p.sa
 
 // said is policy's word on one stage.
 func (p *passage) said(s policy.Stage) verdict {
-	if v := p.policy; v.Action == policy.Deny && v.Stage == s {
+	if v := p.policy.Verdict; v.Action == policy.Deny && v.Stage == s {
 		return verdict{status: Denied, reason: v.Reason, why: v.Why, model: v.Model, remedy: v.Remedy}
 	}
-	return pass(p.policy.At(s))
+	return pass(p.policy.at(s))
 }
 
 // key is what an allowance for the session would be remembered by; false when there may be none: what is critical or

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/b3abf3ee/portcullis/host/binding"
-	"github.com/b3abf3ee/portcullis/policy"
 	"github.com/b3abf3ee/portcullis/policy/document"
 	"github.com/b3abf3ee/portcullis/policy/redact"
 )
@@ -16,6 +15,7 @@ import (
 // result is persisted first and is Cancelled only if the adapter confirmed its cleanup.
 func (r *Runtime) Execute(ctx context.Context, req Request, turn binding.Turn) Result {
 	p := r.begin(req, turn)
+	began := p.began
 	for _, step := range []struct {
 		name string
 		do   func(context.Context, *passage) verdict
@@ -28,18 +28,19 @@ func (r *Runtime) Execute(ctx context.Context, req Request, turn binding.Turn) R
 		{"secrets", r.bindSecrets},
 		{"run", r.invoke},
 	} {
-		began := r.clock()
 		v := step.do(ctx, p)
-		p.stage(step.name, v, r.clock().Sub(began))
+		now := r.clock()
+		p.stage(step.name, v, now.Sub(began))
+		began = now
 		if v.stops() {
 			p.end = v
 			break
 		}
 	}
-	began := r.clock()
 	v := r.record(ctx, p)
-	p.stage("record", v, r.clock().Sub(began))
-	p.result.Duration = r.clock().Sub(p.began)
+	now := r.clock()
+	p.stage("record", v, now.Sub(began))
+	p.result.Duration = now.Sub(p.began)
 	return p.result
 }
 
@@ -79,7 +80,7 @@ type passage struct {
 	entry   *entry
 	args    Arguments
 	shown   redact.Views // of the arguments
-	policy  policy.Verdict
+	policy  *ruling
 	secrets map[string]string
 	outcome Outcome
 	answer  document.Document // the outcome's result, once it was found to be strict
@@ -97,17 +98,20 @@ func (r *Runtime) begin(req Request, turn binding.Turn) *passage {
 	if p.req.ID == "" {
 		p.req.ID = r.ids.Effect()
 	}
-	p.result = Result{ID: p.req.ID, CallID: clip(req.CallID, 128)}
+	p.result = Result{ID: p.req.ID, CallID: clip(req.CallID, 128), Stages: make([]Stage, 0, stages)}
 	if p.entry != nil {
-		p.result.Tool, p.result.Plugin = p.entry.tool.Name, p.entry.tool.label()
+		p.result.Tool, p.result.Plugin = p.entry.tool.Name, p.entry.label
 	}
 	return p
 }
 
+// stages is how many there are.
+const stages = 8
+
 func (p *passage) stage(name string, v verdict, took time.Duration) {
 	p.number++
 	if name == "record" {
-		p.number = 8
+		p.number = stages
 	}
 	s := Stage{
 		Effect: p.req.ID, Tool: p.result.Tool, Number: p.number, Name: name, Verdict: "pass", Why: v.why, Took: took,

@@ -3,6 +3,7 @@ package effect
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/host/event"
@@ -23,7 +24,7 @@ func (r *Runtime) invoke(ctx context.Context, p *passage) verdict {
 	now := r.clock()
 	started := Started{
 		Effect: p.req.ID, Turn: p.turn.ID(), Session: p.turn.Session(), CallID: p.result.CallID, Tool: t.Name,
-		Plugin: t.label(), Recovery: t.Recovery, Digest: p.args.Digest(),
+		Plugin: p.entry.label, Recovery: t.Recovery, Digest: p.args.Digest(),
 		Arguments: p.shown.Durable.JSON(), Approval: p.result.Approval, At: now,
 	}
 	if err := r.journal.EffectStarted(ctx, started, r.event(p, event.EffectStarted, event.F("digest", p.args.Digest()))); err != nil {
@@ -119,7 +120,7 @@ func (p *passage) judgeResult() verdict {
 			return bad("output_schema", "gave a result that does not fit its schema: "+join(faults))
 		}
 	}
-	return pass(fmt.Sprintf("%d bytes in %s", len(out.Result), out.Duration.Round(time.Microsecond)))
+	return pass(strconv.Itoa(len(out.Result)) + " bytes in " + out.Duration.Round(time.Microsecond).String())
 }
 
 func reasonOr(reason, standard string) string {
@@ -205,7 +206,7 @@ func (p *passage) views(set redact.Set) (redact.Views, error) {
 }
 
 func (r *Runtime) event(p *passage, kind event.Kind, more ...event.Field) event.Record {
-	fields := []event.Field{event.F("tool", p.result.Tool), event.F("plugin", p.result.Plugin), event.F("from", string(p.req.From))}
+	fields := append(make([]event.Field, 0, 4+len(more)), event.F("tool", p.result.Tool), event.F("plugin", p.result.Plugin), event.F("from", string(p.req.From)))
 	if p.result.Approval != "" {
 		fields = append(fields, event.F("approval", string(p.result.Approval)))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	gate "github.com/b3abf3ee/portcullis/host/approval"
 	"github.com/b3abf3ee/portcullis/policy"
@@ -48,7 +49,7 @@ func (r *Runtime) checkRequest(_ context.Context, p *passage) verdict {
 		why := "the arguments do not fit the schema: " + join(faults)
 		return invalid("arguments_schema", why, why)
 	}
-	return pass(fmt.Sprintf("%d bytes, sha256:%.12s", len(args.Bytes()), args.Digest()))
+	return pass(strconv.Itoa(len(args.Bytes())) + " bytes, sha256:" + args.Digest()[:12])
 }
 
 // approve is step 5.
@@ -69,7 +70,7 @@ func (r *Runtime) approve(ctx context.Context, p *passage) verdict {
 	t := p.entry.tool
 	key, cacheable := p.key()
 	d := r.approver.Decide(ctx, gate.Request{
-		Turn: p.turn, Effect: p.req.ID, Tool: t.Name, Plugin: t.label(), Risk: t.Risk, Needs: names(t.Needs),
+		Turn: p.turn, Effect: p.req.ID, Tool: t.Name, Plugin: p.entry.label, Risk: t.Risk, Needs: names(t.Needs),
 		Why: p.policy.Why, Arguments: p.shown.Operator.String(), Digest: p.args.Digest(), Key: key, Cacheable: cacheable,
 	})
 	p.result.Approval = d.Approval

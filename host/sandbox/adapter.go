@@ -11,7 +11,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/policy/document"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
-	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Ports are what a plugin's calls act on, beside the workspace that the turn
@@ -106,16 +106,9 @@ func abilitiesOf(call effect.Call, tool wire.Tool) Abilities {
 // encodeCall writes a [wire.Call] around the arguments, whose bytes are the
 // ones that were approved and are not written anew.
 func encodeCall(call effect.Call) ([]byte, error) {
-	id, err := json.Marshal(string(call.Effect))
-	if err != nil {
-		return nil, fmt.Errorf("effect id: %w", err)
-	}
-	tool, err := json.Marshal(call.Tool)
-	if err != nil {
-		return nil, fmt.Errorf("tool name: %w", err)
-	}
 	args := call.Read
 	if args.Len() == 0 || !bytes.Equal(args.Bytes(), call.Arguments) { // what was not read by the gate is read here
+		var err error
 		if args, err = document.ParseStrict(call.Arguments); err != nil {
 			return nil, fmt.Errorf("arguments of %s are not strict JSON", call.Tool)
 		}
@@ -123,9 +116,14 @@ func encodeCall(call effect.Call) ([]byte, error) {
 	if args.At(args.Root()).Kind != document.Object {
 		return nil, fmt.Errorf("arguments of %s are not one JSON object", call.Tool)
 	}
-	in := make([]byte, 0, len(call.Arguments)+len(id)+len(tool)+32)
-	in = append(append(in, `{"id":`...), id...)
-	in = append(append(in, `,"tool":`...), tool...)
+	in := make([]byte, 0, len(call.Arguments)+len(call.Effect)+len(call.Tool)+64)
+	in, err := jsontext.AppendQuote(append(in, `{"id":`...), call.Effect)
+	if err != nil {
+		return nil, fmt.Errorf("effect id: %w", err)
+	}
+	if in, err = jsontext.AppendQuote(append(in, `,"tool":`...), call.Tool); err != nil {
+		return nil, fmt.Errorf("tool name: %w", err)
+	}
 	in = append(append(in, `,"args":`...), call.Arguments...)
 	return append(in, '}'), nil
 }

@@ -143,7 +143,7 @@ func (p *Plugin) enter(ctx context.Context, code *compiled, export string, input
 		return 0, &trapError{status: OutOfMemory, reason: "input_does_not_fit"}
 	}
 	st.entered = true
-	res, err := st.instance.mod.ExportedFunction(export).Call(ctx)
+	res, err := st.instance.function(export).Call(ctx)
 	if err != nil {
 		return 0, err
 	}

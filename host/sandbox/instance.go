@@ -17,6 +17,8 @@ type instance struct {
 	memory  allocator
 	globals []api.MutableGlobal // as [binary.globals] lists them
 	fuel    api.MutableGlobal
+	entry   api.Function // the entry point called last, with the engine's stack for it; nil: none
+	export  string       // its name
 
 	of      *snapshot // it can be brought back to; nil: never
 	since   time.Time // it has been idle
@@ -101,14 +103,24 @@ func (e *Engine) surroundings() *surroundings {
 	return &surroundings{clock: e.cfg.Clock, rand: e.cfg.Rand}
 }
 
+// function is an entry point. The last one is kept: the engine gives each a stack of its own, which would be made anew
+// for every call.
+func (in *instance) function(export string) api.Function {
+	if in.entry == nil || in.export != export {
+		in.entry, in.export = in.mod.ExportedFunction(export), export
+	}
+	return in.entry
+}
+
 // leave takes the call out of the instance.
 func (in *instance) leave() {
 	in.around.leave()
 	in.memory.charge(nil)
 }
 
-// trim gives back the memory of an instance that is idle and as its snapshot was.
+// trim gives back the memory of an instance that is idle and as its snapshot was, and the stack that its calls grew.
 func (in *instance) trim() {
+	in.entry = nil
 	if in.of.image != nil {
 		in.of.image.trim(in.memory.linear[0])
 	}

@@ -187,7 +187,7 @@ func (b *builder) values(i int32, level int) {
 }
 
 // recent remembers a few of the names that were found to be ordinary: records have the same names over and over.
-type recent struct{ names [16][]byte }
+type recent struct{ names [8][]byte }
 
 func (r *recent) slot(name []byte) *[]byte {
 	if len(name) == 0 {

@@ -27,6 +27,9 @@ func FuzzCopied(f *testing.F) {
 			if !slow.value(d.Root()) {
 				slow.exhausted(d.Root(), d.Root())
 			}
+			if whole := (&renderer{to: a, limit: limit, doc: &b.doc}); whole.mayCopy() && whole.fits(d.Root()) && string(d.Bytes()) != string(slow.out) {
+				t.Fatalf("%s view of %s within %+v, said to fit whole, is %s", a, raw, limit, slow.out)
+			}
 			if string(fast.out) != string(slow.out) || fast.cut != slow.cut {
 				t.Fatalf("%s view of %s within %+v\ncopied  %s %+v\nwritten %s %+v", a, raw, limit, fast.out, fast.cut, slow.out, slow.cut)
 			}

@@ -10,8 +10,7 @@ import (
 
 // json writes a JSON result as one JSON text within the bounds.
 func (r *renderer) json() {
-	r.asIs = len(r.doc.whole)+len(r.doc.spans) == 0 && r.doc.Compact() && r.doc.Plain() && r.doc.Depth() <= r.limit.Depth &&
-		(r.to != ForOperator || r.doc.ASCII())
+	r.asIs = r.mayCopy()
 	if root := r.doc.Root(); !r.value(root) {
 		r.exhausted(root, root)
 	}
@@ -43,20 +42,24 @@ func (r *renderer) value(i int32) bool {
 	return r.room() >= 0
 }
 
-// copied writes the container t as it stands, if it certainly may be: nothing is hidden in it, and its size alone says
-// that nothing in it is over a bound.
-func (r *renderer) copied(i int32, t *document.Token) bool {
+// mayCopy reports that what is inside the bounds may be written as it stands: nothing is hidden, and no string would be
+// written in another way.
+func (r *renderer) mayCopy() bool {
+	d := r.doc
+	return len(d.whole)+len(d.spans) == 0 && d.Compact() && d.Plain() && d.Depth() <= r.limit.Depth && (r.to != ForOperator || d.ASCII())
+}
+
+// fits reports a container whose size alone says that nothing in it is over a bound.
+func (r *renderer) fits(i int32) bool {
+	t := r.doc.At(i)
 	size := int(t.End - t.Start)
-	if !r.asIs || size > r.limit.String || size > r.limit.Bytes/4 || int(t.Next-i) > r.limit.Items || size+r.doc.Depth() > r.room() {
-		return false
-	}
-	r.out = append(r.out, r.doc.Literal(t)...)
-	return true
+	return size <= r.limit.String && size <= r.limit.Bytes/4 && int(t.Next-i) <= r.limit.Items && size+r.doc.Depth() <= r.room()
 }
 
 func (r *renderer) container(i int32) bool {
 	t := r.doc.At(i)
-	if r.copied(i, t) {
+	if r.asIs && r.fits(i) {
+		r.out = append(r.out, r.doc.Literal(t)...)
 		return true
 	}
 	r.out = append(r.out, t.Kind)

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -36,10 +37,10 @@ type View struct {
 // String is the view: a JSON text when the result was JSON, else text. It is valid UTF-8.
 func (v View) String() string { return string(v.body) }
 
-// JSON is the view as a JSON value: a view that is text becomes a JSON string.
+// JSON is the view as a JSON value: a view that is text becomes a JSON string. The caller must not change it.
 func (v View) JSON() json.RawMessage {
 	if v.json {
-		return slices.Clone(v.body)
+		return v.body[:len(v.body):len(v.body)]
 	}
 	return append(appendQuoted([]byte{'"'}, v.body, false), '"')
 }
@@ -132,8 +133,16 @@ func Build(set Set, bounds Bounds, raw Raw) (views Views, err error) {
 		spans = b.text(raw.data)
 	}
 	var all [audiences]View
+	var whole []byte // the result as it stands, for every view that shows it so
 	for a := range audiences {
 		r := renderer{to: a, limit: bounds.limit(a), marks: b.marks, doc: &b.doc}
+		if raw.json && r.mayCopy() && r.fits(b.doc.Root()) {
+			if whole == nil {
+				whole = bytes.Clone(b.doc.Bytes())
+			}
+			all[a] = View{whole, true, Cut{}}
+			continue
+		}
 		r.out = make([]byte, 0, min(r.limit.Bytes, len(raw.data)+len(raw.data)/8+64))
 		if raw.json {
 			r.json()
@@ -169,6 +178,9 @@ func (s Set) Text(a Audience, text string) (out string) {
 
 // found counts what the views do not show.
 func (b *builder) found(spans []span) []Found {
+	if len(spans)+len(b.doc.whole)+len(b.doc.spans) == 0 {
+		return nil
+	}
 	counts := map[mark]int{}
 	add := func(i int) { counts[mark{name: b.marks[i].name, source: b.marks[i].source}]++ }
 	for _, s := range spans {
