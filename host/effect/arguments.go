@@ -56,7 +56,7 @@ func ParseArguments(raw []byte) (Arguments, error) {
 		return bad("too_large", "arguments have %d bytes, the limit is %d: pass large content by file", len(raw), MaxArgumentBytes)
 	}
 	read, err := document.ParseStrict(bytes.Clone(raw))
-	if err == nil && admissible(&read) && canonical(&read) {
+	if err == nil && admissible(&read) {
 		return admitted(read), nil
 	}
 	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(false), jsontext.AllowInvalidUTF8(false))

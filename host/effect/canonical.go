@@ -2,31 +2,15 @@ package effect
 
 import (
 	"bytes"
-	"strconv"
 
 	"github.com/b3abf3ee/portcullis/policy/document"
 )
 
-// admissible reports a document that needs no further look to be admitted: one object, inside the depth bound, each
-// number exact.
+// admissible reports a document that is admitted as it stands: one object, inside the depth bound, each number exact,
+// and the text what RFC 8785 would make of it. False says only that this quick look cannot tell: names or numbers that
+// are out of the ordinary are left to the library.
 func admissible(d *document.Document) bool {
-	if d.At(d.Root()).Kind != document.Object || d.Depth() > MaxArgumentDepth {
-		return false
-	}
-	for i := range d.Len() {
-		if t := d.At(i); t.Kind == document.Scalar {
-			if text := d.Literal(t); text[0] <= '9' && len(text) > 15 && !exact(string(text)) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// canonical reports a document whose text is known to be what RFC 8785 would make of it. False says only that this
-// quick look cannot tell: names or numbers that are out of the ordinary are left to the library.
-func canonical(d *document.Document) bool {
-	if !d.Compact() {
+	if d.At(d.Root()).Kind != document.Object || d.Depth() > MaxArgumentDepth || !d.Compact() {
 		return false
 	}
 	for i := range d.Len() {
@@ -54,20 +38,14 @@ func sorted(d *document.Document, i int32) bool {
 	var before []byte
 	t := d.At(i)
 	for at := i + 1; at < t.Next; at = d.At(at + 1).Next {
+		if !d.At(at).ASCII {
+			return false
+		}
 		name := d.Text(at)
-		if !d.At(at).Plain || !ascii(name) || at > i+1 && bytes.Compare(before, name) >= 0 {
+		if at > i+1 && bytes.Compare(before, name) >= 0 {
 			return false
 		}
 		before = name
-	}
-	return true
-}
-
-func ascii(text []byte) bool {
-	for _, c := range text {
-		if c >= 0x80 {
-			return false
-		}
 	}
 	return true
 }
@@ -88,15 +66,16 @@ func canonicalEscapes(literal []byte) bool {
 	}
 }
 
-// canonicalNumber reports a number that is written as ECMAScript writes it. Exponents are left to the library.
+// canonicalNumber reports an exact number that is written as ECMAScript writes it: what has at most fifteen digits, no
+// exponent and no zero at its end is read and written without loss. The rest is left to the library.
 func canonicalNumber(text []byte) bool {
-	if !bytes.ContainsAny(text, ".eE") {
-		return len(text) <= 16 && string(text) != "-0"
-	}
-	f, err := strconv.ParseFloat(string(text), 64)
-	if err != nil || f == 0 || f < 1e-6 && f > -1e-6 || f >= 1e21 || f <= -1e21 {
+	point := bytes.IndexByte(text, '.')
+	switch {
+	case len(text) > 15 || bytes.ContainsAny(text, "eE"):
 		return false
+	case point < 0:
+		return string(text) != "-0"
 	}
-	var buf [64]byte
-	return bytes.Equal(strconv.AppendFloat(buf[:0], f, 'f', -1, 64), text)
+	small := bytes.HasPrefix(text[point:], []byte(".000000")) // ECMAScript has an exponent below 0.000001
+	return text[len(text)-1] != '0' && !small
 }

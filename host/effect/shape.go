@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"reflect"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/b3abf3ee/portcullis/policy/document"
@@ -16,13 +17,13 @@ import (
 type shape struct {
 	types      []string // empty: any
 	words      [][]byte // enum of strings; nil: any
-	members    map[string]*shape
-	required   []string
-	others     *shape // of members that are not named; nil: any
-	closed     bool   // no others
-	least      int    // members or
-	most       int    // -1: any number
-	items      *shape // of all elements; nil: any
+	members    []member // sorted by name, as canonical documents are
+	required   int      // how many of them
+	others     *shape   // of members that are not named; nil: any
+	closed     bool     // no others
+	least      int      // members or
+	most       int      // -1: any number
+	items      *shape   // of all elements; nil: any
 	minItems   int
 	maxItems   int // -1: any number
 	minRunes   int
@@ -31,6 +32,13 @@ type shape struct {
 	maximum    *big.Rat
 	choices    []*shape // anyOf
 	everything bool     // the schema true
+}
+
+// member is one name that a shape knows.
+type member struct {
+	name     string
+	required bool
+	of       *shape // nil: required, and else like any other name
 }
 
 // plainKeywords are the fields of a compiled schema that a shape holds, and those that judge nothing. A schema that
@@ -61,7 +69,7 @@ func plainly(s *jsonschema.Schema) *shape {
 		return nil
 	}
 	out := &shape{
-		required: s.Required, least: least(s.MinProperties), most: most(s.MaxProperties), minItems: least(s.MinItems), maxItems: most(s.MaxItems),
+		least: least(s.MinProperties), most: most(s.MaxProperties), minItems: least(s.MinItems), maxItems: most(s.MaxItems),
 		minRunes: least(s.MinLength), maxRunes: most(s.MaxLength), minimum: s.Minimum, maximum: s.Maximum,
 	}
 	if s.Types != nil {
@@ -87,11 +95,15 @@ func (h *shape) with(s *jsonschema.Schema) *shape {
 		if inner == nil {
 			return nil
 		}
-		if h.members == nil {
-			h.members = map[string]*shape{}
-		}
-		h.members[name] = inner
+		h.members = append(h.members, member{name, slices.Contains(s.Required, name), inner})
 	}
+	for _, name := range s.Required {
+		if s.Properties[name] == nil {
+			h.members = append(h.members, member{name, true, nil})
+		}
+	}
+	slices.SortFunc(h.members, func(a, b member) int { return strings.Compare(a.name, b.name) })
+	h.required = len(s.Required)
 	switch more := s.AdditionalProperties.(type) {
 	case bool:
 		h.closed = !more
@@ -214,21 +226,37 @@ func (h *shape) object(d *document.Document, i int32, t *document.Token) bool {
 	if !inRange(int(t.Count), h.least, h.most) {
 		return false
 	}
-	missing := len(h.required)
+	missing, next := h.required, 0
 	for at := i + 1; at < t.Next; at = d.At(at + 1).Next {
-		name := d.Text(at)
-		if missing > 0 && slices.ContainsFunc(h.required, func(r string) bool { return r == string(name) }) {
+		m := h.member(d.Text(at), &next)
+		if m != nil && m.required {
 			missing-- // names are unique, and so are those that are required
 		}
-		member, named := h.members[string(name)]
 		switch {
-		case named && !member.fits(d, at+1):
-			return false
-		case !named && (h.closed || h.others != nil && !h.others.fits(d, at+1)):
+		case m != nil && m.of != nil:
+			if !m.of.fits(d, at+1) {
+				return false
+			}
+		case h.closed || h.others != nil && !h.others.fits(d, at+1):
 			return false
 		}
 	}
 	return missing == 0
+}
+
+// member finds a name, or nil. It looks first behind the one found last, where the next name of a sorted object stands.
+func (h *shape) member(name []byte, next *int) *member {
+	for range h.members {
+		if *next == len(h.members) {
+			*next = 0
+		}
+		m := &h.members[*next]
+		*next++
+		if m.name == string(name) {
+			return m
+		}
+	}
+	return nil
 }
 
 func (h *shape) array(d *document.Document, i int32, t *document.Token) bool {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"math/bits"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -216,17 +217,10 @@ func (p *parser) container(open byte, level int) {
 
 func (p *parser) str(kind byte) {
 	start := p.pos
-	inner, escaped := p.raw[start+1:], false
-	n := bytes.IndexByte(inner, '"')
-	if bytes.IndexByte(inner[:n], '\\') >= 0 {
-		escaped = true
-		n = closing(inner)
-	}
-	inner = inner[:n]
+	n, escaped, ascii := span(p.raw[start+1:])
+	inner := p.raw[start+1 : start+1+n]
 	p.pos = start + n + 2
-	t := Token{Kind: kind, Start: int32(start), End: int32(p.pos)}
-	t.ASCII = !escaped && visible(inner)
-	t.Plain = t.ASCII || !escaped && utf8.Valid(inner)
+	t := Token{Kind: kind, Start: int32(start), End: int32(p.pos), ASCII: ascii, Plain: ascii || !escaped && utf8.Valid(inner)}
 	p.wide, p.fancy = p.wide || !t.ASCII, p.fancy || !t.Plain
 	if escaped {
 		if p.texts == nil {
@@ -237,26 +231,39 @@ func (p *parser) str(kind byte) {
 	p.add(t)
 }
 
-// visible reports that text, the content of a valid JSON string without escapes, has no byte of 0x7f or more. Control
-// characters cannot stand there.
-func visible(text []byte) bool {
+// span is how long the string is whose content text begins with, whether it has escapes, and whether it has none and
+// no byte of 0x7f or more. It looks at eight bytes at once: most strings are short, and half of a text is strings.
+func span(text []byte) (n int, escaped, ascii bool) {
 	const high, ones = 0x8080808080808080, 0x0101010101010101
-	for len(text) >= 8 {
-		word := binary.LittleEndian.Uint64(text)
-		if (word|(word+ones))&high != 0 { // 0x7f and one more is 0x80; a carry comes only from a byte that is high itself
-			return false
+	ascii = true
+	for ; n+8 <= len(text); n += 8 {
+		word := binary.LittleEndian.Uint64(text[n:])
+		quote, slash := word^(ones*'"'), word^(ones*'\\')
+		ends := ((quote-ones)&^quote | (slash-ones)&^slash) & high // its lowest bit is the first of either
+		// 0x7f and one more is 0x80; a carry comes only from a byte that is high itself.
+		large := (word | (word + ones)) & high
+		if ends == 0 {
+			ascii = ascii && large == 0
+			continue
 		}
-		text = text[8:]
-	}
-	for _, c := range text {
-		if c >= 0x7f {
-			return false
+		first := bits.TrailingZeros64(ends)
+		ascii = ascii && large&(1<<first-1) == 0
+		n += first / 8
+		if text[n] == '"' {
+			return n, false, ascii
 		}
+		return n + closing(text[n:]), true, false
 	}
-	return true
+	for ; text[n] != '"'; n++ {
+		if text[n] == '\\' {
+			return n + closing(text[n:]), true, false
+		}
+		ascii = ascii && text[n] < 0x7f
+	}
+	return n, false, ascii
 }
 
-// closing is the position of the quote that ends the string whose content text begins with.
+// closing is the position of the quote that ends the string whose content text goes on with.
 func closing(text []byte) int {
 	for i := 0; ; i++ {
 		switch text[i] {

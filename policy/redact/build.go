@@ -60,8 +60,12 @@ func (b *builder) ready() {
 
 // notices are the spans of what looks like a secret in text, in order and apart.
 func (b *builder) notices(text []byte) []span {
+	all := notices(text)
+	if len(all) == 0 {
+		return nil
+	}
 	var spans []span
-	for _, n := range notices(text) {
+	for _, n := range all {
 		value := text[n.start:n.end]
 		id := b.mark(n.name, n.source, string(value))
 		spans = append(spans, span{n.start, n.end, id})

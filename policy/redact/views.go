@@ -37,10 +37,10 @@ type View struct {
 // String is the view: a JSON text when the result was JSON, else text. It is valid UTF-8.
 func (v View) String() string { return string(v.body) }
 
-// JSON is the view as a JSON value: a view that is text becomes a JSON string. The caller must not change it.
+// JSON is the view as a JSON value: a view that is text becomes a JSON string. It is the caller's own.
 func (v View) JSON() json.RawMessage {
 	if v.json {
-		return v.body[:len(v.body):len(v.body)]
+		return slices.Clone(v.body)
 	}
 	return append(appendQuoted([]byte{'"'}, v.body, false), '"')
 }
