@@ -122,10 +122,13 @@ func (p *Plugin) run(ctx context.Context, code *compiled, export string, input [
 			out.Err = fmt.Errorf("sandbox: panic while running %s: %v", p.spec.name, r)
 		}
 		st.mem.settle()
-		done <- out
-		if st.instance != nil {
-			p.pool.put(ctx, st.instance, out.Status == OK)
+		if st.instance == nil {
+			done <- out
+			return
 		}
+		p.pool.expect(st.instance)
+		done <- out
+		p.pool.put(ctx, st.instance, out.Status == OK)
 	}()
 	rc, err := p.enter(ctx, code, export, input, st)
 	st.session.Close()

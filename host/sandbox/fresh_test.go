@@ -242,6 +242,7 @@ func TestClocksAreTheCalls(t *testing.T) {
 	theOne(t, p)
 	in, s := p.pool.take(p.engine.use(p.digest))
 	defer func() {
+		p.pool.expect(in)
 		p.pool.put(t.Context(), in, false)
 		_ = p.engine.drop(t.Context(), p.digest)
 	}()
@@ -311,6 +312,62 @@ func TestInstancesOfUncleanCallsAreDiscarded(t *testing.T) {
 	}
 }
 
+// An instance that was made of a snapshot, instead of leaving one, is restored as
+// well: the engine instantiated it in memory that others use.
+func TestInstancesMadeOfASnapshotAreRestored(t *testing.T) {
+	for _, pages := range []uint32{1, 5, 24} {
+		p, plain := twins(t, pages)
+		program := []byte{0, 1, 2, 3, 1, 9, 9, 9, 4, 0, 0, 5}
+		want := plain.Call(t.Context(), "run", program, CallOptions{})
+		for i := range 6 {
+			if out := p.Call(t.Context(), "run", program, CallOptions{}); out.Status != OK || !bytes.Equal(out.Output, want.Output) {
+				t.Fatalf("%d pages, call %d: %s %x, want %x", pages, i, out.Status, out.Output, want.Output)
+			}
+			if theOne(t, p); i == 2 {
+				if out := p.Call(t.Context(), "run", []byte{9, 0, 0, 0}, CallOptions{}); out.Status != Trap {
+					t.Fatal(out.Status)
+				}
+			}
+		}
+	}
+}
+
+// A guest that answers before it is asked ends as it always did, and is not kept.
+func TestAnAnsweredInitialisationIsNotKept(t *testing.T) {
+	p := loadFresh(t, openFresh(t, Config{}), "init_output", "run")
+	for range 3 {
+		if got := good(t, p, "run"); string(got) != "K" {
+			t.Fatalf("answered %q", got)
+		}
+		if p.pool.settled() != 0 || p.pool.snap != nil {
+			t.Fatal("it was kept")
+		}
+	}
+}
+
+func TestNoMoreInstancesAreKeptThanTheBound(t *testing.T) {
+	p := loadState(t)
+	code := p.engine.use(p.digest)
+	defer func() { _ = p.engine.drop(t.Context(), p.digest) }()
+	good(t, p, "say")
+	p.pool.limit = 2
+	var made []*instance
+	for range 3 {
+		st := newCallState(p, NewSession(p.spec.limits, CallOptions{}, p.engine.cfg.Clock, p.engine.cfg.Rand), 1)
+		if err := p.ready(t.Context(), code, st); err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, st.instance)
+	}
+	for _, in := range made {
+		p.pool.expect(in)
+		p.pool.put(t.Context(), in, true)
+	}
+	if n := p.pool.settled(); n != 2 || made[2].memory.linear != nil {
+		t.Errorf("%d instances are kept", n)
+	}
+}
+
 // The same module under other grants is another plugin.
 func TestInstancesAreNotSharedBetweenPlugins(t *testing.T) {
 	e := openFresh(t, Config{})
@@ -350,6 +407,7 @@ func TestCallsAtTheSameTimeDoNotMeet(t *testing.T) {
 		})
 	}
 	wg.Wait()
+	p.engine.running.Wait()
 	if n := p.pool.settled(); n < 1 || n > most {
 		t.Errorf("%d instances are kept", n)
 	}
@@ -408,6 +466,7 @@ func TestInstancesGoWithTheirPlugin(t *testing.T) {
 	if s.image.data == nil {
 		t.Fatal("a snapshot was closed under the instance that uses it")
 	}
+	q.pool.expect(in)
 	q.pool.put(t.Context(), in, true)
 	if in.memory.linear != nil || s.image.data != nil || q.pool.settled() != 0 {
 		t.Error("what came back after the close was kept")
@@ -445,8 +504,12 @@ func TestFailedInitialisationIsTriedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			out := p.Call(t.Context(), "run", nil, CallOptions{Timeout: 50 * time.Millisecond})
-			if out.Status != c.status && out.Status != TimedOut || out.Reason != c.reason || out.Entered {
+			timeout := time.Duration(0)
+			if c.status == TimedOut {
+				timeout = 50 * time.Millisecond
+			}
+			out := p.Call(t.Context(), "run", nil, CallOptions{Timeout: timeout})
+			if out.Status != c.status || out.Reason != c.reason || out.Entered {
 				t.Errorf("%s: %s (%s), entered %v", c.module, out.Status, out.Reason, out.Entered)
 			}
 			if p.pool.settled() != 0 || p.pool.snap != nil {

@@ -80,9 +80,19 @@ func (pl *pool) drop(s *snapshot) {
 	}
 }
 
-// put ends the use of an instance. One whose call ended well is restored at once,
-// so that nothing of the call outlives it, and kept; any other is discarded, as is
-// what cannot be restored or is not wanted any more.
+// expect announces an instance that put will bring back, before the caller has
+// the answer: its next call waits for this instance instead of making another.
+func (pl *pool) expect(in *instance) {
+	if in.of != nil {
+		pl.mu.Lock()
+		pl.restoring++
+		pl.mu.Unlock()
+	}
+}
+
+// put ends the use of an instance that was expected. One whose call ended well is
+// restored at once, so that nothing of the call outlives it, and kept; any other
+// is discarded, as is what cannot be restored or is not wanted any more.
 func (pl *pool) put(ctx context.Context, in *instance, clean bool) {
 	in.leave()
 	s := in.of
@@ -90,24 +100,18 @@ func (pl *pool) put(ctx context.Context, in *instance, clean bool) {
 		in.discard(ctx)
 		return
 	}
+	keep := clean && in.reset()
 	pl.mu.Lock()
-	keep := clean && !pl.closed && s == pl.snap && len(pl.idle) < pl.limit
+	pl.restoring--
+	keep = keep && !pl.closed && s == pl.snap && len(pl.idle) < pl.limit
 	if keep {
-		pl.restoring++
-		pl.mu.Unlock()
-		keep = in.reset()
-		pl.mu.Lock()
-		pl.restoring--
-		keep = keep && !pl.closed && s == pl.snap
-		if keep {
-			in.since, in.trimmed = time.Now(), false
-			pl.idle = append(pl.idle, in)
-			if pl.sweeper == nil {
-				pl.sweeper = time.AfterFunc(trimAfter, pl.sweep)
-			}
+		in.since, in.trimmed = time.Now(), false
+		pl.idle = append(pl.idle, in)
+		if pl.sweeper == nil {
+			pl.sweeper = time.AfterFunc(trimAfter, pl.sweep)
 		}
-		pl.restored.Broadcast()
 	}
+	pl.restored.Broadcast()
 	pl.drop(s)
 	pl.mu.Unlock()
 	if !keep {
