@@ -153,6 +153,8 @@ func (h *Host) openEngine() (*sandbox.Engine, error) {
 	e, err := sandbox.Open(context.Background(), sandbox.Config{
 		CacheDir: h.cfg.CacheDir, Clock: h.cfg.Clock, Rand: h.cfg.Rand,
 		MaxMemoryBytes: h.settings.Limits.PluginMemory, MaxCalls: h.settings.Limits.ConcurrentEffects,
+		PluginCalls:      min(h.settings.Limits.EffectsPerPlugin, h.settings.Limits.ConcurrentEffects),
+		TotalMemoryBytes: h.settings.Limits.TotalMemory,
 	})
 	h.opened = err == nil
 	return e, err

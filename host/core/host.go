@@ -43,10 +43,12 @@ type Provider struct {
 	Model Model
 }
 
-// HostLimits bound the whole process. None is zero.
+// HostLimits bound the whole process. None is zero but EffectsPerPlugin.
 type HostLimits struct {
 	ConcurrentEffects int   // plugin calls that run at once, 1 to 64; further ones wait
+	EffectsPerPlugin  int   // of them, those of one plugin, never more than all; 0: three quarters
 	PluginMemory      int64 // bytes one plugin call may have at most, whatever its manifest asks for
+	TotalMemory       int64 // bytes all running plugin calls may have together
 }
 
 // Bounds of [HostLimits].
@@ -54,13 +56,15 @@ const (
 	MaxConcurrentEffects = 64
 	MinPluginMemory      = 16 << 20
 	MaxPluginMemory      = 512 << 20
+	MinTotalMemory       = 64 << 20
+	MaxTotalMemory       = 64 << 30
 	maxProviders         = 32
 	maxPrivate           = 64
 )
 
 // DefaultHostLimits are those of a home that sets none.
 func DefaultHostLimits() HostLimits {
-	return HostLimits{ConcurrentEffects: 8, PluginMemory: MaxPluginMemory}
+	return HostLimits{ConcurrentEffects: 8, PluginMemory: MaxPluginMemory, TotalMemory: 1 << 30}
 }
 
 // LoadHost reads config.yaml of the home. Faults are a [LoadErrors]; any other error is the disk's or ctx's.
@@ -104,7 +108,9 @@ func decodeHost(data []byte) (HostConfig, error) {
 		may("limits", func(v value) {
 			r.object(v,
 				may("concurrent_effects", func(v value) { c.Limits.ConcurrentEffects = int(r.integer(v, 1, MaxConcurrentEffects)) }),
-				may("plugin_memory", func(v value) { c.Limits.PluginMemory = r.size(v, MinPluginMemory, MaxPluginMemory) }))
+				may("effects_per_plugin", func(v value) { c.Limits.EffectsPerPlugin = int(r.integer(v, 1, MaxConcurrentEffects)) }),
+				may("plugin_memory", func(v value) { c.Limits.PluginMemory = r.size(v, MinPluginMemory, MaxPluginMemory) }),
+				may("total_memory", func(v value) { c.Limits.TotalMemory = r.size(v, MinTotalMemory, MaxTotalMemory) }))
 		}),
 		may("network", func(v value) {
 			r.object(v, may("allow_private", func(v value) {

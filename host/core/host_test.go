@@ -81,6 +81,8 @@ func TestHostFaultsHaveAPlaceAndARemedy(t *testing.T) {
 		"private no scheme": {head + "network: {allow_private: [\"127.0.0.1:8080\"]}\n", `network.allow_private[0] is no origin`},
 		"private everyone":  {head + "network: {allow_private: [\"*\"]}\n", `network.allow_private[0] is no origin`},
 		"effects":           {head + "limits: {concurrent_effects: 65}\n", `must be between 1 and 64`},
+		"effects of one":    {head + "limits: {effects_per_plugin: 0}\n", `limits.effects_per_plugin is 0; it must be between 1 and 64`},
+		"total memory":      {head + "limits: {total_memory: 1MiB}\n", `limits.total_memory is 1MiB; it must be between 67108864 and 68719476736 bytes`},
 		"memory":            {head + "limits: {plugin_memory: 1GiB}\n", `must be between 16777216 and 536870912 bytes`},
 		"default core":      {head + "default_core: ../x\n", `default_core is "../x"`},
 		"boolean":           {one("{kind: openai, allow_private: yes}"), `providers.a.allow_private must be true or false`},

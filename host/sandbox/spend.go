@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"runtime"
 	"time"
 
 	"github.com/tetratelabs/wazero/api"
@@ -30,8 +31,12 @@ const (
 // byLength is the price of n bytes.
 func byLength(n uint64) int64 { return int64(min(n, 1<<40) / hostBytesUnit) }
 
-// overdue ends the guest when its call is over.
+// overdue ends the guest when its call is over, and lets others have the
+// processor: calls of other plugins and the steps of the collector. Left to the
+// scheduler a guest would keep it for ten milliseconds at a time, and one
+// collection takes hundreds of turns.
 func (st *callState) overdue(ctx context.Context) {
+	runtime.Gosched()
 	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
 		<-ctx.Done() // its timer is due: how the call ended is read from ctx
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -76,7 +77,7 @@ func BenchmarkMeter(b *testing.B) {
 		rt := wazero.NewRuntimeWithConfig(b.Context(), rc)
 		b.Cleanup(func() { _ = rt.Close(context.Background()) })
 		wasi_snapshot_preview1.MustInstantiate(b.Context(), rt)
-		yieldInto(b, rt, func(int64) int64 { yields++; return 250_000 })
+		yieldInto(b, rt, func(int64) int64 { yields++; runtime.Gosched(); return 250_000 })
 		mod, err := rt.InstantiateWithConfig(b.Context(), wasm, wazero.NewModuleConfig().WithStartFunctions("_initialize"))
 		if err != nil {
 			b.Fatal(err)
