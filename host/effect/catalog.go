@@ -199,11 +199,14 @@ func (c *Catalog) Redactor() redact.Set {
 	return c.known
 }
 
-// views builds the five views of raw and keeps what was discovered in it for the rest of the turn.
-func (c *Catalog) views(bounds redact.Bounds, raw redact.Raw) (redact.Views, error) {
+// views builds views of raw, the five or those wanted, and keeps what was discovered in it for the rest of the turn.
+func (c *Catalog) views(bounds redact.Bounds, raw redact.Raw, wanted ...redact.Audience) (redact.Views, error) {
+	if len(wanted) == 0 {
+		wanted = []redact.Audience{redact.ForModel, redact.ForOperator, redact.ForEvent, redact.ForDurable, redact.ForDebug}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	v, err := redact.Build(c.known, bounds, raw)
+	v, err := redact.BuildFor(c.known, bounds, raw, wanted...)
 	if err == nil {
 		c.known = v.Set()
 	}

@@ -79,7 +79,7 @@ type passage struct {
 	catalog *Catalog
 	entry   *entry
 	args    Arguments
-	shown   redact.Views // of the arguments
+	shown   redact.Views // of the arguments: for the operator who is asked, and the durable one
 	policy  *ruling
 	secrets map[string]string
 	outcome Outcome

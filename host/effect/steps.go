@@ -38,7 +38,7 @@ func (r *Runtime) checkRequest(_ context.Context, p *passage) verdict {
 	if redact.ContainsSentinel(args.Bytes()) {
 		return invalid("arguments_redacted", "the arguments hold a redaction mark: the real value was never shown, so running this would write the mark in its place", "the arguments hold a value that the host redacted; you cannot pass it on")
 	}
-	if p.shown, err = p.catalog.views(questionBounds(), redact.Document(args.read)); err != nil {
+	if p.shown, err = p.catalog.views(questionBounds(), redact.Document(args.read), redact.ForOperator, redact.ForDurable); err != nil {
 		return verdict{status: Failed, reason: "redaction_failed", why: "the arguments could not be redacted, so nothing is done with them", model: "the host could not handle the arguments"}
 	}
 	schema, err := p.entry.input()

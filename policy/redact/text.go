@@ -43,7 +43,9 @@ func notices(text []byte) []notice {
 				s.option(i + 2)
 			}
 		case ' ':
-			s.bearer(i)
+			if i > 0 && (text[i-1]|0x20 == 'r' || text[i-1]|0x20 == 'c') { // of Bearer or Basic; most spaces end here
+				s.bearer(i)
+			}
 		}
 	}
 	return s.out

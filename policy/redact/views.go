@@ -106,6 +106,12 @@ var errInternal = errors.New("redact: internal fault")
 // known token shapes give away is then removed everywhere in the result, as are the values of set, in every
 // encoding that this package knows.
 func Build(set Set, bounds Bounds, raw Raw) (views Views, err error) {
+	return BuildFor(set, bounds, raw, ForModel, ForOperator, ForEvent, ForDurable, ForDebug)
+}
+
+// BuildFor is [Build] for those of the audiences that will be asked for; the views of the others are empty text. All of
+// the result is searched whoever it is for.
+func BuildFor(set Set, bounds Bounds, raw Raw, wanted ...Audience) (views Views, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			views, err = Failed(), errInternal
@@ -134,7 +140,7 @@ func Build(set Set, bounds Bounds, raw Raw) (views Views, err error) {
 	}
 	var all [audiences]View
 	var whole []byte // the result as it stands, for every view that shows it so
-	for a := range audiences {
+	for _, a := range wanted {
 		r := renderer{to: a, limit: bounds.limit(a), marks: b.marks, doc: &b.doc}
 		if raw.json && r.mayCopy() && r.fits(b.doc.Root()) {
 			if whole == nil {
