@@ -84,7 +84,18 @@ func (s *Source) next(prefix string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("id: read entropy for %s: %w", prefix, err)
 	}
-	return prefix + "_" + strings.ToLower(u.String()), nil
+	text := make([]byte, len(prefix)+1+ulid.EncodedSize)
+	copy(text, prefix)
+	text[len(prefix)] = '_'
+	if err := u.MarshalTextTo(text[len(prefix)+1:]); err != nil {
+		return "", fmt.Errorf("id: write %s: %w", prefix, err) // never: it has its length
+	}
+	for i, c := range text {
+		if 'A' <= c && c <= 'Z' {
+			text[i] = c | 0x20
+		}
+	}
+	return string(text), nil
 }
 
 // must turns a failing entropy source into a panic: without randomness no id is safe to hand out, and crypto/rand

@@ -68,17 +68,26 @@ type Stats struct {
 	RandomBytes int64
 }
 
-// Map gives the counters by name, for records that keep them.
+// Map gives the counters by name, for records that keep them. What was not used is left out.
 func (s Stats) Map() map[string]int64 {
-	return map[string]int64{
-		"memory_bytes": s.MemoryPeak,
-		"fuel":         s.Fuel,
-		"host_calls":   s.HostCalls,
-		"http_calls":   s.HTTPCalls,
-		"http_bytes":   s.HTTPBytes,
-		"file_bytes":   s.FileBytes,
-		"log_lines":    s.LogLines,
-		"log_dropped":  s.LogDropped,
-		"random_bytes": s.RandomBytes,
+	used := make(map[string]int64, 4)
+	for _, c := range [...]struct {
+		name  string
+		count int64
+	}{
+		{"memory_bytes", s.MemoryPeak},
+		{"fuel", s.Fuel},
+		{"host_calls", s.HostCalls},
+		{"http_calls", s.HTTPCalls},
+		{"http_bytes", s.HTTPBytes},
+		{"file_bytes", s.FileBytes},
+		{"log_lines", s.LogLines},
+		{"log_dropped", s.LogDropped},
+		{"random_bytes", s.RandomBytes},
+	} {
+		if c.count != 0 {
+			used[c.name] = c.count
+		}
 	}
+	return used
 }

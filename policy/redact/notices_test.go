@@ -53,7 +53,7 @@ func FuzzNotices(f *testing.F) {
 		"AGE-SECRET-KEY-1" + strings.Repeat("G7", 30), "Authorization: Bearer abcdefgh12345678 Basic dXNlcjpwYXNzd29yZA==",
 		"-----BEGIN PRIVATE KEY-----\n" + strings.Repeat("QUJD", 20) + "\n-----END PRIVATE KEY----- hf_" + strings.Repeat("a1", 20),
 		"npm_" + strings.Repeat("a1", 20) + " rk_live_" + strings.Repeat("a1", 20) + " xoxb-1234567890ab xapp-1234567890ab sk_live_" + strings.Repeat("a1", 9),
-		"123456789:" + strings.Repeat("a1", 17) + "b https://u:pw1234567@h/?token=abcdefgh12", "asia_ASIA AKIA-eyJ_", "sk-proj-" + strings.Repeat("z9", 11) + "sk-svcacct-" + strings.Repeat("z9", 11),
+		"123456789:" + strings.Repeat("a1", 17) + "b https://u:pw1234567@h/?token=abcdefgh12", "asia_ASIA AKIA-eyJ_", "Bbasic dXNlcjpwYXNzd29yZA== bbearer abcdefgh12345678", "xoxb-1234567890-bearer abcdefgh12345678", "sk-proj-" + strings.Repeat("z9", 11) + "sk-svcacct-" + strings.Repeat("z9", 11),
 	} {
 		f.Add([]byte(text))
 	}

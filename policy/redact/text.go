@@ -20,11 +20,18 @@ func notices(text []byte) []notice {
 	s := scanner{text: text}
 	done := 0 // behind the last token shape
 	for i := 0; i < len(text); i++ {
+		for i+4 <= len(text) && !announces[text[i]] && !announces[text[i+1]] && !announces[text[i+2]] && !announces[text[i+3]] {
+			i += 4
+		}
+		if i == len(text) {
+			break
+		}
 		if !announces[text[i]] {
 			continue
 		}
 		if end := s.shape(i, done); end > 0 {
 			done, i = end, end-1
+			s.bearer(end)
 			continue
 		}
 		switch text[i] {
@@ -42,9 +49,11 @@ func notices(text []byte) []notice {
 			if i+2 < len(text) && text[i+1] == '-' && isAlpha(text[i+2]) {
 				s.option(i + 2)
 			}
-		case ' ':
-			if i > 0 && (text[i-1]|0x20 == 'r' || text[i-1]|0x20 == 'c') { // of Bearer or Basic; most spaces end here
-				s.bearer(i)
+		case 'b', 'B': // in text of any kind seldomer than the space that a scheme ends with
+			for _, scheme := range [...]string{"bearer", "basic"} {
+				if end := i + len(scheme); end < len(text) && strings.EqualFold(string(text[i:end]), scheme) {
+					s.bearer(end)
+				}
 			}
 		}
 	}
@@ -53,7 +62,7 @@ func notices(text []byte) []notice {
 
 // announces marks the bytes that [notices] stops at. It is never written.
 var announces = func() (table [256]bool) {
-	for _, c := range []byte(":=- _KSIJ") {
+	for _, c := range []byte(":=-_KSIJbB") {
 		table[c] = true
 	}
 	return table
@@ -248,9 +257,9 @@ func (s *scanner) authorization(start int, name, quote string) {
 	}
 }
 
-// bearer reads "Bearer x" and "Basic x" without a header name before them; the space stands at i.
+// bearer reads "Bearer x" and "Basic x" without a header name before them, if their space stands at i.
 func (s *scanner) bearer(i int) {
-	if i < 5 || s.text[i-1]|0x20 != 'r' && s.text[i-1]|0x20 != 'c' {
+	if i < 5 || i >= len(s.text) || s.text[i] != ' ' || s.text[i-1]|0x20 != 'r' && s.text[i-1]|0x20 != 'c' {
 		return
 	}
 	scheme := strings.ToLower(string(s.text[max(i-6, 0):i]))
