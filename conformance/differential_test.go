@@ -92,7 +92,7 @@ func (b *bench) engines(t *testing.T, c *conformance.Case) [2]conformance.Engine
 	if pair, ok := b.ready[key]; ok {
 		return pair
 	}
-	e, err := sandbox.Open(t.Context(), sandbox.Config{CacheDir: cacheDir, Clock: c.Now})
+	e, err := sandbox.Open(t.Context(), sandbox.Config{CacheDir: cacheDir, Compiler: conformancetest.Compiler(t), Clock: c.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

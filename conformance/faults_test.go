@@ -27,7 +27,7 @@ func TestGoGuestThatGoesWrong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := sandbox.Open(t.Context(), sandbox.Config{CacheDir: cacheDir})
+	e, err := sandbox.Open(t.Context(), sandbox.Config{CacheDir: cacheDir, Compiler: conformancetest.Compiler(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

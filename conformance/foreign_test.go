@@ -11,11 +11,15 @@ import (
 	"testing"
 
 	"github.com/b3abf3ee/portcullis/conformance"
+	"github.com/b3abf3ee/portcullis/conformance/conformancetest"
 	"github.com/b3abf3ee/portcullis/host/sandbox"
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	conformancetest.BeCompiler()
+	goleak.VerifyTestMain(m)
+}
 
 // cacheDir is the repository's cache of compiled code, shared by all tests.
 const cacheDir = "../.build/wazero"
@@ -115,7 +119,7 @@ var foreign = []struct {
 // Plugins of other people's, made with four PDKs, answer alike on both engines.
 func TestConformForeignPluginsAnswerAlikeOrAreRefused(t *testing.T) {
 	dir := sdkWasm(t)
-	e, err := sandbox.Open(t.Context(), sandbox.Config{CacheDir: cacheDir})
+	e, err := sandbox.Open(t.Context(), sandbox.Config{CacheDir: cacheDir, Compiler: conformancetest.Compiler(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,10 @@ import (
 	"github.com/b3abf3ee/portcullis/store/memory"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	conformancetest.BeCompiler()
+	goleak.VerifyTestMain(m)
+}
 
 // home is a home folder with bundled plugins installed, and a store that outlives the hosts over it.
 type home struct {
@@ -78,7 +81,7 @@ func (h *home) core(script string, capabilities []string, more ...string) {
 // open makes a host over the home; it is closed with the test.
 func (h *home) open(change ...func(*host.Config)) *host.Host {
 	h.t.Helper()
-	cfg := host.Config{Home: h.dir, Store: h.store, CacheDir: conformancetest.CacheDir(h.t)}
+	cfg := host.Config{Home: h.dir, Store: h.store, CacheDir: conformancetest.CacheDir(h.t), Compiler: conformancetest.Compiler(h.t)}
 	for _, do := range change {
 		do(&cfg)
 	}

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
 	"github.com/b3abf3ee/portcullis/host/plugin"
 	"github.com/b3abf3ee/portcullis/host/sandbox"
@@ -56,7 +57,7 @@ func (h *Host) compile(ctx context.Context, in plugin.Installed, grants capabili
 	}
 	h.progress("loading plugin %s@%s", in.ID, in.Version)
 	return engine.Load(ctx, sandbox.Source{
-		Manifest: opened.Manifest, Wasm: opened.Wasm,
+		Manifest: opened.Manifest, Wasm: opened.Wasm, Path: filepath.Join(opened.Path, plugin.WasmName),
 		Granted: sandbox.AbilitiesFrom(func(need string) bool { return meets(grants, need) }),
 	})
 }

@@ -50,6 +50,7 @@ type Config struct {
 	Home     string // absolute; exists
 	Store    Store
 	CacheDir string                    // compiled plugins; empty: "cache" below the home
+	Compiler sandbox.Compiler          // compiles plugins in a process of its own; zero: in this one, see [sandbox.SelfCompiler]
 	Clock    func() time.Time          // nil: time.Now
 	Rand     io.Reader                 // nil: crypto/rand
 	Prompter approval.Prompter         // nil: nobody can be asked in this process
@@ -151,10 +152,12 @@ func (h *Host) openEngine() (*sandbox.Engine, error) {
 		return nil, sandbox.ErrClosed
 	}
 	e, err := sandbox.Open(context.Background(), sandbox.Config{
-		CacheDir: h.cfg.CacheDir, Clock: h.cfg.Clock, Rand: h.cfg.Rand,
+		CacheDir: h.cfg.CacheDir, Compiler: h.cfg.Compiler, Clock: h.cfg.Clock, Rand: h.cfg.Rand,
 		MaxMemoryBytes: h.settings.Limits.PluginMemory, MaxCalls: h.settings.Limits.ConcurrentEffects,
 		PluginCalls:      min(h.settings.Limits.EffectsPerPlugin, h.settings.Limits.ConcurrentEffects),
 		TotalMemoryBytes: h.settings.Limits.TotalMemory,
+		LoadedBytes:      h.settings.Limits.LoadedPlugins, CacheBytes: h.settings.Limits.PluginCache,
+		CompileTimeout: h.settings.Limits.CompileTime, CompileMemory: h.settings.Limits.CompileMemory,
 	})
 	h.opened = err == nil
 	return e, err

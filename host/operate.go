@@ -101,9 +101,9 @@ func (h *Host) CheckCore(ctx context.Context, id string) (core.Core, error) {
 }
 
 // Describe asks a module what it is, in an empty sandbox, for the builder. It needs no home; compiled code is kept in
-// cacheDir, or nowhere when that is empty.
-func Describe(ctx context.Context, cacheDir string, wasm []byte) ([]byte, error) {
-	engine, err := sandbox.Open(ctx, sandbox.Config{CacheDir: cacheDir})
+// cacheDir, or nowhere when that is empty; compiler is as in [Config].
+func Describe(ctx context.Context, cacheDir string, compiler sandbox.Compiler, wasm []byte) ([]byte, error) {
+	engine, err := sandbox.Open(ctx, sandbox.Config{CacheDir: cacheDir, Compiler: compiler})
 	if err != nil {
 		return nil, fmt.Errorf("host: open a sandbox to describe: %w", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/b3abf3ee/portcullis/host"
+	"github.com/b3abf3ee/portcullis/host/sandbox"
 	"github.com/b3abf3ee/portcullis/sdk/guestbuild"
 )
 
@@ -48,6 +49,24 @@ func CacheDir(t testing.TB) string {
 	return dir
 }
 
+// BeCompiler does not return in a process that [Compiler] started. The TestMain of a package that uses this one begins
+// with it.
+func BeCompiler() {
+	if sandbox.IsCompileChild(os.Args) {
+		os.Exit(sandbox.CompileChild(os.Args, os.Stdin, os.Stderr))
+	}
+}
+
+// Compiler compiles plugins as the program does: in this very program, started again.
+func Compiler(t testing.TB) sandbox.Compiler {
+	t.Helper()
+	c, err := sandbox.SelfCompiler()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 // Plugin builds plugins/tools/<name> if its sources changed and returns the folder with plugin.json and the binary.
 func Plugin(t testing.TB, name string) string {
 	t.Helper()
@@ -68,10 +87,12 @@ func Build(t testing.TB, dir, name string) string {
 		t.Fatalf("wait for another build: %v", err)
 	}
 	defer lock.Unlock()
-	cache := CacheDir(t)
+	cache, compiler := CacheDir(t), Compiler(t)
 	_, err := guestbuild.Build(ctx, guestbuild.Options{
 		Dir: dir, OutDir: out,
-		Describe: func(ctx context.Context, wasm []byte) ([]byte, error) { return host.Describe(ctx, cache, wasm) },
+		Describe: func(ctx context.Context, wasm []byte) ([]byte, error) {
+			return host.Describe(ctx, cache, compiler, wasm)
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

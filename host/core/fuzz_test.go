@@ -87,7 +87,11 @@ func hostObject(c HostConfig) objectOf {
 		one := objectOf{"kind": p.Kind, "base_url": p.BaseURL, "model": modelObject(p.Model)}
 		providers[p.Name] = one.set("api_key", p.Key.String()).set("allow_private", p.Private)
 	}
-	limits := object{"concurrent_effects": c.Limits.ConcurrentEffects, "plugin_memory": c.Limits.PluginMemory, "total_memory": c.Limits.TotalMemory}
+	limits := object{
+		"concurrent_effects": c.Limits.ConcurrentEffects, "plugin_memory": c.Limits.PluginMemory, "total_memory": c.Limits.TotalMemory,
+		"loaded_plugins": c.Limits.LoadedPlugins, "plugin_cache": c.Limits.PluginCache,
+		"compile_time": c.Limits.CompileTime.String(), "compile_memory": c.Limits.CompileMemory,
+	}
 	if n := c.Limits.EffectsPerPlugin; n > 0 {
 		limits["effects_per_plugin"] = n
 	}
@@ -154,7 +158,7 @@ func FuzzAgent(f *testing.F) {
 func FuzzHost(f *testing.F) {
 	f.Add(DefaultHostConfig().Bytes)
 	f.Add([]byte("schema_version: 1\nproviders:\n  a: {kind: anthropic, api_key: env:K, model: {name: x, temperature: 1}}\n  b: {kind: openai, base_url: \"http://127.0.0.1:1/v1\", allow_private: true}\n"))
-	f.Add([]byte("schema_version: 1\nnetwork: {allow_private: [\"http://[::1]:80\"]}\nlimits: {concurrent_effects: 1, effects_per_plugin: 1, plugin_memory: 16MiB, total_memory: 2GiB}\napproval: {risks: {low: auto}}\n"))
+	f.Add([]byte("schema_version: 1\nnetwork: {allow_private: [\"http://[::1]:80\"]}\nlimits: {concurrent_effects: 1, effects_per_plugin: 1, plugin_memory: 16MiB, total_memory: 2GiB, loaded_plugins: 32MiB, plugin_cache: 1GiB, compile_time: 45s, compile_memory: 512MiB}\napproval: {risks: {low: auto}}\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := decodeHost(data)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/b3abf3ee/portcullis/host/secret"
 	"github.com/b3abf3ee/portcullis/policy/approval"
@@ -49,6 +50,10 @@ type HostLimits struct {
 	EffectsPerPlugin  int   // of them, those of one plugin, never more than all; 0: three quarters
 	PluginMemory      int64 // bytes one plugin call may have at most, whatever its manifest asks for
 	TotalMemory       int64 // bytes all running plugin calls may have together
+	LoadedPlugins     int64 // bytes of machine code kept in memory between calls
+	PluginCache       int64 // bytes the cache folder may have
+	CompileTime       time.Duration
+	CompileMemory     int64 // bytes
 }
 
 // Bounds of [HostLimits].
@@ -58,13 +63,24 @@ const (
 	MaxPluginMemory      = 512 << 20
 	MinTotalMemory       = 64 << 20
 	MaxTotalMemory       = 64 << 30
+	MinLoadedPlugins     = 16 << 20
+	MaxLoadedPlugins     = 16 << 30
+	MinPluginCache       = 64 << 20
+	MaxPluginCache       = 1 << 40
+	MinCompileTime       = time.Second
+	MaxCompileTime       = 10 * time.Minute
+	MinCompileMemory     = 256 << 20
+	MaxCompileMemory     = 16 << 30
 	maxProviders         = 32
 	maxPrivate           = 64
 )
 
 // DefaultHostLimits are those of a home that sets none.
 func DefaultHostLimits() HostLimits {
-	return HostLimits{ConcurrentEffects: 8, PluginMemory: MaxPluginMemory, TotalMemory: 1 << 30}
+	return HostLimits{
+		ConcurrentEffects: 8, PluginMemory: MaxPluginMemory, TotalMemory: 1 << 30, LoadedPlugins: 96 << 20, PluginCache: 2 << 30,
+		CompileTime: 30 * time.Second, CompileMemory: 1 << 30,
+	}
 }
 
 // LoadHost reads config.yaml of the home. Faults are a [LoadErrors]; any other error is the disk's or ctx's.
@@ -110,7 +126,11 @@ func decodeHost(data []byte) (HostConfig, error) {
 				may("concurrent_effects", func(v value) { c.Limits.ConcurrentEffects = int(r.integer(v, 1, MaxConcurrentEffects)) }),
 				may("effects_per_plugin", func(v value) { c.Limits.EffectsPerPlugin = int(r.integer(v, 1, MaxConcurrentEffects)) }),
 				may("plugin_memory", func(v value) { c.Limits.PluginMemory = r.size(v, MinPluginMemory, MaxPluginMemory) }),
-				may("total_memory", func(v value) { c.Limits.TotalMemory = r.size(v, MinTotalMemory, MaxTotalMemory) }))
+				may("total_memory", func(v value) { c.Limits.TotalMemory = r.size(v, MinTotalMemory, MaxTotalMemory) }),
+				may("loaded_plugins", func(v value) { c.Limits.LoadedPlugins = r.size(v, MinLoadedPlugins, MaxLoadedPlugins) }),
+				may("plugin_cache", func(v value) { c.Limits.PluginCache = r.size(v, MinPluginCache, MaxPluginCache) }),
+				may("compile_time", func(v value) { c.Limits.CompileTime = r.duration(v, MinCompileTime, MaxCompileTime) }),
+				may("compile_memory", func(v value) { c.Limits.CompileMemory = r.size(v, MinCompileMemory, MaxCompileMemory) }))
 		}),
 		may("network", func(v value) {
 			r.object(v, may("allow_private", func(v value) {

@@ -42,17 +42,9 @@ func (p *Plugin) admit(ctx context.Context, export string, input []byte, opt Cal
 	case p.closed.Load() || !p.engine.begin():
 		return refused("closed")
 	}
-	code := p.engine.use(p.digest)
-	if code == nil {
-		p.engine.running.Done()
-		return refused("closed")
-	}
 	mine := p.engine.join(p.spec.name)
 	leave := func() {
 		p.engine.quit(p.spec.name)
-		// The code is freed here when the plugin was closed meanwhile; an error
-		// of that is the engine's, and the call has its outcome.
-		_ = p.engine.drop(context.WithoutCancel(ctx), p.digest)
 		p.engine.running.Done()
 	}
 	limit := p.spec.limits.Deadline
@@ -79,7 +71,7 @@ func (p *Plugin) admit(ctx context.Context, export string, input []byte, opt Cal
 	go func() {
 		defer leave()
 		defer p.engine.release(mine)
-		p.run(ctx, code, export, input, opt, done)
+		p.run(ctx, export, input, opt, done)
 	}()
 	select {
 	case out := <-done:
@@ -109,7 +101,15 @@ func ended(ctx context.Context) Status {
 
 // run is the goroutine of one call. It always sends one outcome, even when a
 // port panics or ends the goroutine.
-func (p *Plugin) run(ctx context.Context, code *compiled, export string, input []byte, opt CallOptions, done chan<- Outcome) {
+func (p *Plugin) run(ctx context.Context, export string, input []byte, opt CallOptions, done chan<- Outcome) {
+	code, err := p.engine.enter(ctx, p.module)
+	if err != nil {
+		done <- p.unready(ctx, err)
+		return
+	}
+	// Code that was to be freed meanwhile is freed here; an error of that is the
+	// engine's, and the call has its outcome.
+	defer func() { _ = p.engine.leave(ctx, p.module) }()
 	outputLimit := p.spec.limits.Output
 	if opt.OutputLimit > 0 {
 		outputLimit = min(outputLimit, opt.OutputLimit)
@@ -135,8 +135,20 @@ func (p *Plugin) run(ctx context.Context, code *compiled, export string, input [
 	out = st.outcome(ctx, rc, err)
 }
 
+// unready is the outcome of a call for which there was no code: the plugin was
+// loaded, and its code has gone from the disk and could not be made again.
+func (p *Plugin) unready(ctx context.Context, err error) Outcome {
+	switch {
+	case errors.Is(err, ErrClosed) || p.closed.Load():
+		return refused("closed")
+	case ctx.Err() != nil:
+		return Outcome{Status: ended(ctx), Reason: "not_started"}
+	}
+	return Outcome{Status: HostFailure, Reason: "no_code", Err: p.engine.uncompiled(ctx, p.spec.name, err)}
+}
+
 // enter finds an instance and calls. The instance is st's, whatever comes of it.
-func (p *Plugin) enter(ctx context.Context, code *compiled, export string, input []byte, st *callState) (uint32, error) {
+func (p *Plugin) enter(ctx context.Context, code *machine, export string, input []byte, st *callState) (uint32, error) {
 	ctx = context.WithValue(ctx, stateKey{}, st)
 	defer func() { st.fuel = st.fuelUsed() }()
 	if err := p.ready(ctx, code, st); err != nil {

@@ -24,7 +24,7 @@ func (e *DescribeError) Error() string {
 // refused is a [*LoadError], one that fails a [*DescribeError].
 func (e *Engine) Describe(ctx context.Context, wasm []byte) ([]byte, error) {
 	limits := LimitsOf(wire.Limits{OutputBytes: wire.MaxDescription})
-	p, err := e.load(ctx, wasm, spec{
+	p, err := e.load(ctx, original{wasm: wasm}, digestOf(wasm), spec{
 		name:       "under construction",
 		exports:    []string{wire.ExportDescribe},
 		limits:     e.cap(limits),

@@ -6,20 +6,39 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
-	"golang.org/x/sync/singleflight"
 )
 
 // Config is what an [Engine] needs from its host.
 type Config struct {
 	// CacheDir keeps compiled code between runs; made with mode 0700, refused
-	// when others can write to it. Empty compiles anew in each process.
+	// when others can write to it. Empty compiles anew in each process, in the
+	// process, and keeps all code in memory.
 	CacheDir string
+	// CacheBytes is how large CacheDir may become: what was used longest ago
+	// goes. 0 means 2 GiB.
+	CacheBytes int64
+	// Compiler compiles in a process of its own, which can be killed; see
+	// [SelfCompiler]. It needs a CacheDir.
+	Compiler Compiler
+	// CompileTimeout is how long one module may take; 0 means 30 s. A large Go
+	// guest takes 10 s.
+	CompileTimeout time.Duration
+	// CompileMemory is how many bytes a child that compiles may take; 0 means
+	// 1 GiB.
+	CompileMemory int64
+	// LoadedBytes is how much machine code, with its modules, is held in memory:
+	// what was called longest ago is let go and loaded from CacheDir again. Code
+	// in which a call runs stays. 0 means 96 MiB.
+	LoadedBytes int64
 	// MaxMemoryBytes is the most linear memory any module may have, whatever
 	// its manifest says; 0 means [wire.HardMemoryBytes]. At most 4 GiB.
 	MaxMemoryBytes int64
@@ -51,28 +70,35 @@ type Config struct {
 // ErrClosed says that the engine was closed.
 var ErrClosed = errors.New("sandbox: engine is closed")
 
-// Engine owns one WebAssembly runtime and its compiled modules. It is safe for
-// concurrent use.
+// Engine owns compiled modules, on disk and in memory. It is safe for concurrent
+// use.
 type Engine struct {
-	cfg      Config
-	rt       wazero.Runtime
-	cache    wazero.CompilationCache
-	cacheDir string // of this engine version; empty: nothing is kept
-	host     served
-	slots    chan struct{} // one for each running call
-	memory   sharedMemory  // of all of them
-	closing  chan struct{} // closed when Close begins
-	running  sync.WaitGroup
-	flights  singleflight.Group
-	pages    *pageMap  // nil where the kernel does not tell
-	scratch  sync.Pool // of *[]byte; see [linear.scratch]
+	cfg       Config
+	kept      *codeCache // nil: no folder
+	host      served
+	slots     chan struct{} // one for each running call
+	memory    sharedMemory  // of all of them
+	compiling chan struct{} // one for each running compiler
+	closing   chan struct{} // closed when Close begins
+	running   sync.WaitGroup
+	failed    failures
 
-	mu       sync.Mutex // guards the next four
+	pages   *pageMap  // nil where the kernel does not tell
+	scratch sync.Pool // of *[]byte; see [linear.scratch]
+
+	unreturned atomic.Int64 // bytes freed since the last collection; see giveBack
+	returning  atomic.Bool
+
+	mu       sync.Mutex // guards the rest, and what module and flight say
 	closed   bool
-	compiled map[string]*compiled // by digest of the module as loaded
-	pools    map[*pool]struct{}   // of the plugins that are not closed
-	shares   map[string]*share    // by plugin that has calls
+	pools    map[*pool]struct{} // of the plugins that are not closed
+	shares   map[string]*share  // by plugin that has calls
+	freed    bool
 	closeErr error
+	flights  map[string]*flight
+	modules  map[string]*module // by digest of the original
+	resident int64              // bytes of machine code in memory
+	uses     uint64             // calls begun
 }
 
 // Open starts an engine. The error says which part of the configuration or of
@@ -83,37 +109,31 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 		return nil, err
 	}
 	e := &Engine{
-		cfg:      cfg,
-		slots:    make(chan struct{}, cfg.MaxCalls),
-		memory:   sharedMemory{limit: uint64(cfg.TotalMemoryBytes)},
-		closing:  make(chan struct{}),
-		compiled: map[string]*compiled{},
-		pools:    map[*pool]struct{}{},
-		scratch:  sync.Pool{New: func() any { return new([]byte) }},
-		shares:   map[string]*share{},
+		cfg:       cfg,
+		slots:     make(chan struct{}, cfg.MaxCalls),
+		memory:    sharedMemory{limit: uint64(cfg.TotalMemoryBytes)},
+		compiling: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/childProcs)),
+		closing:   make(chan struct{}),
+		flights:   map[string]*flight{},
+		modules:   map[string]*module{},
+		shares:    map[string]*share{},
+		pools:     map[*pool]struct{}{},
+		scratch:   sync.Pool{New: func() any { return new([]byte) }},
 	}
-	rc := runtimeConfig(cfg.MaxMemoryBytes)
 	if cfg.CacheDir != "" {
-		dir, err := openCacheDir(cfg.CacheDir)
-		if err != nil {
+		if e.kept, err = openCodeCache(cfg.CacheDir, cfg.CacheBytes); err != nil {
 			return nil, err
 		}
-		e.cacheDir = dir
-		if e.cache, err = wazero.NewCompilationCacheWithDir(dir); err != nil {
-			return nil, fmt.Errorf("sandbox: open cache: %w", err)
-		}
-		rc = rc.WithCompilationCache(e.cache)
+	}
+	if e.host, err = servedBy(ctx); err != nil {
+		return nil, err
 	}
 	e.pages = openPageMap()
-	e.rt = wazero.NewRuntimeWithConfig(ctx, rc)
-	if err = e.linkHost(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("sandbox: link host functions: %w", err), e.shutRuntime(ctx))
-	}
 	return e, nil
 }
 
 // filled checks a configuration and fills in what was left out.
-func (cfg Config) filled() (Config, error) {
+func (cfg Config) filled() (_ Config, err error) {
 	if cfg.MaxMemoryBytes == 0 {
 		cfg.MaxMemoryBytes = wire.HardMemoryBytes
 	}
@@ -150,6 +170,22 @@ func (cfg Config) filled() (Config, error) {
 	if cfg.Grace <= 0 {
 		cfg.Grace = 250 * time.Millisecond
 	}
+	if cfg.CompileTimeout <= 0 {
+		cfg.CompileTimeout = 30 * time.Second
+	}
+	for _, size := range []struct {
+		of    *int64
+		usual int64
+	}{{&cfg.CacheBytes, 2 << 30}, {&cfg.CompileMemory, 1 << 30}, {&cfg.LoadedBytes, 96 << 20}} {
+		if *size.of <= 0 {
+			*size.of = size.usual
+		}
+	}
+	if cfg.CacheDir != "" {
+		if cfg.CacheDir, err = filepath.Abs(cfg.CacheDir); err != nil {
+			return cfg, fmt.Errorf("sandbox: find the cache folder: %w", err)
+		}
+	}
 	return cfg, nil
 }
 
@@ -162,29 +198,6 @@ func runtimeConfig(maxMemory int64) wazero.RuntimeConfig {
 		WithCloseOnContextDone(false). // the meter does it, at a fraction of the cost
 		WithMemoryLimitPages(uint32(maxMemory / pageSize)).
 		WithDebugInfoEnabled(false)
-}
-
-// linkHost instantiates what guests import, and remembers the types.
-func (e *Engine) linkHost(ctx context.Context) error {
-	if err := linkYield(ctx, e.rt); err != nil {
-		return err
-	}
-	wasi, err := compileWASI(ctx, e.rt)
-	if err != nil {
-		return err
-	}
-	if _, err = e.rt.InstantiateModule(ctx, wasi, wazero.NewModuleConfig().WithName(wire.ModuleWASI)); err != nil {
-		return err
-	}
-	e.host = served{wire.ModuleWASI: {}}
-	for name, f := range wasi.ExportedFunctions() {
-		e.host[wire.ModuleWASI][name] = signature{f.ParamTypes(), f.ResultTypes()}
-	}
-	if e.host[wire.ModuleKernel], err = link(ctx, e.rt, wire.ModuleKernel, kernelFuncs()); err != nil {
-		return err
-	}
-	e.host[wire.ModuleHost], err = link(ctx, e.rt, wire.ModuleHost, userFuncs())
-	return err
 }
 
 // Close ends running calls as cancelled, waits for them and for compilations,
@@ -210,23 +223,15 @@ func (e *Engine) Close(ctx context.Context) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.rt != nil {
+	if !e.freed {
+		e.freed = true
 		for pl := range e.pools {
 			pl.close()
 		}
-		e.closeErr = e.shutRuntime(context.WithoutCancel(ctx))
-		e.rt = nil
+		e.closeErr = e.freeAll(context.WithoutCancel(ctx))
+		e.pages.close()
 	}
 	return e.closeErr
-}
-
-func (e *Engine) shutRuntime(ctx context.Context) error {
-	err := e.rt.Close(ctx)
-	e.pages.close()
-	if e.cache != nil {
-		err = errors.Join(err, e.cache.Close(ctx))
-	}
-	return err
 }
 
 // begin counts one running call or compilation in, unless the engine is closed.

@@ -152,7 +152,7 @@ func TestLoadGivesUpWithItsCaller(t *testing.T) {
 	if p, err := e.LoadForeign(ctx, f); err == nil {
 		defer p.Close(context.Background()) // the compilation was faster
 	} else {
-		wantRefused(t, err, sandbox.CodeUnavailable, "plugin echo was not loaded in time: compiling goes on, so try again")
+		wantRefused(t, err, sandbox.CodeUnavailable, "plugin echo was not loaded in time: try again with more time")
 	}
 	loadWith(t, e, f)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/b3abf3ee/portcullis/host/sandbox/wasmbin"
 )
 
-// machine is the fixture with another size of memory to begin with.
-func machine(t testing.TB, pages uint32) []byte {
+// stateMachine is the fixture with another size of memory to begin with.
+func stateMachine(t testing.TB, pages uint32) []byte {
 	t.Helper()
 	m, err := wasmbin.Read(fixture(t, "machine.wasm"), wasmbin.DefaultLimits())
 	if err != nil {
@@ -26,7 +26,7 @@ func twins(t testing.TB, pages uint32) (pooled, plain *Plugin) {
 	t.Helper()
 	for _, p := range []**Plugin{&pooled, &plain} {
 		var err error
-		if *p, err = openFresh(t, Config{}).LoadForeign(t.Context(), Foreign{Name: "machine", Wasm: machine(t, pages), Exports: []string{"run"}}); err != nil {
+		if *p, err = openFresh(t, Config{}).LoadForeign(t.Context(), Foreign{Name: "machine", Wasm: stateMachine(t, pages), Exports: []string{"run"}}); err != nil {
 			t.Fatal(err)
 		}
 	}

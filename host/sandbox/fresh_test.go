@@ -13,6 +13,17 @@ import (
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
+// entered counts the test in as a call of the plugin's, until it ends.
+func entered(t *testing.T, p *Plugin) *machine {
+	t.Helper()
+	code, err := p.engine.enter(t.Context(), p.module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.engine.leave(context.Background(), p.module) })
+	return code
+}
+
 var stateExports = []string{
 	"memory_kept", "i32", "i64", "f32", "f64", "grow", "grow_much", "grow_most", "fill", "block", "late_block",
 	"no_block", "say", "fail", "fail_aloud", "error_but_ok", "no_output", "close_streams", "random", "wall", "elapsed", "work", "spin",
@@ -240,11 +251,10 @@ func TestClocksAreTheCalls(t *testing.T) {
 		}
 	}
 	theOne(t, p)
-	in, s := p.pool.take(p.engine.use(p.digest))
+	in, s := p.pool.take(entered(t, p))
 	defer func() {
 		p.pool.expect(in)
 		p.pool.put(t.Context(), in, false)
-		_ = p.engine.drop(t.Context(), p.digest)
 	}()
 	in.around.enter(t.Context(), &bytes.Buffer{}, s.elapsed)
 	if got := in.around.elapsed() - s.elapsed; got < 0 || got > time.Second {
@@ -347,8 +357,7 @@ func TestAnAnsweredInitialisationIsNotKept(t *testing.T) {
 
 func TestNoMoreInstancesAreKeptThanTheBound(t *testing.T) {
 	p := loadState(t)
-	code := p.engine.use(p.digest)
-	defer func() { _ = p.engine.drop(t.Context(), p.digest) }()
+	code := entered(t, p)
 	good(t, p, "say")
 	p.pool.limit = 2
 	var made []*instance
@@ -458,8 +467,7 @@ func TestInstancesGoWithTheirPlugin(t *testing.T) {
 	q := loadFresh(t, e, "state", stateExports...)
 	good(t, q, "say")
 	theOne(t, q)
-	in, s := q.pool.take(e.use(q.digest))
-	defer func() { _ = e.drop(t.Context(), q.digest) }()
+	in, s := q.pool.take(entered(t, q))
 	if err := q.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -478,7 +486,7 @@ func TestInstancesBelongToTheirCode(t *testing.T) {
 	p := loadState(t)
 	good(t, p, "say")
 	theOne(t, p)
-	if in, s := p.pool.take(&compiled{}); in != nil || s == nil {
+	if in, s := p.pool.take(&machine{}); in != nil || s == nil {
 		t.Errorf("got instance %v and snapshot %v for other code", in, s)
 	} else {
 		p.pool.release(s)

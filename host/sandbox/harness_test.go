@@ -17,7 +17,13 @@ import (
 
 //go:generate sh testdata/build.sh
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain lets this test binary be the compiler that the tests start.
+func TestMain(m *testing.M) {
+	if sandbox.IsCompileChild(os.Args) {
+		os.Exit(sandbox.CompileChild(os.Args, os.Stdin, os.Stderr))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // frozen is the clock of tests that do not look at time.
 var frozen = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -34,7 +34,7 @@ func TestCallCannotWidenTheGrant(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := e.load(t.Context(), wasm, spec{name: "p", exports: []string{wire.ExportDescribe}, limits: LimitsOf(wire.Limits{}), describing: true})
+	p, err := e.load(t.Context(), original{wasm: wasm}, digestOf(wasm), spec{name: "p", exports: []string{wire.ExportDescribe}, limits: LimitsOf(wire.Limits{}), describing: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 // globals and what WASI keeps. One call is in it at a time.
 type instance struct {
 	mod     api.Module // nil until it could be made
-	code    *compiled  // that it was made of
+	code    *machine   // that it was made of
 	around  surroundings
 	memory  allocator
 	globals []api.MutableGlobal // as [binary.globals] lists them
@@ -28,11 +28,11 @@ type instance struct {
 // make instantiates the code and runs nothing of it. What it returns must be
 // discarded, also with an error. scratch is given to the engine to write data
 // segments to, when what they make of memory is not needed; see [linear.scratch].
-func (p *Plugin) make(ctx context.Context, code *compiled, st *callState, scratch *[]byte) (*instance, error) {
+func (p *Plugin) make(ctx context.Context, code *machine, st *callState, scratch *[]byte) (*instance, error) {
 	in := &instance{code: code, around: *p.engine.surroundings(), memory: allocator{mem: &st.mem, scratch: scratch}}
 	st.instance = in
 	in.around.enter(ctx, &st.stderr, 0)
-	mod, err := p.engine.rt.InstantiateModule(
+	mod, err := code.rt.InstantiateModule(
 		experimental.WithMemoryAllocator(ctx, &in.memory), code.code, in.around.config())
 	if err != nil {
 		return in, err
@@ -51,7 +51,7 @@ func (p *Plugin) make(ctx context.Context, code *compiled, st *callState, scratc
 // ready finds the call an instance: one that is kept, one made of the snapshot, or
 // one that runs the guest's initialisation, which the first call of a plugin does
 // and every call where nothing can be restored.
-func (p *Plugin) ready(ctx context.Context, code *compiled, st *callState) error {
+func (p *Plugin) ready(ctx context.Context, code *machine, st *callState) error {
 	in, s := p.pool.take(code)
 	if in != nil {
 		return in.enter(ctx, st)
@@ -80,7 +80,7 @@ func (p *Plugin) ready(ctx context.Context, code *compiled, st *callState) error
 // initialise makes an instance and runs start function and initializers, under
 // the call's deadline and fuel and without its authority. What they used is not
 // the call's: a call in a restored instance pays the same.
-func (p *Plugin) initialise(ctx context.Context, code *compiled, st *callState) error {
+func (p *Plugin) initialise(ctx context.Context, code *machine, st *callState) error {
 	in, err := p.make(ctx, code, st, nil)
 	if err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/b3abf3ee/portcullis/sdk/wire"
-	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 )
 
@@ -100,23 +99,3 @@ func userFuncs() []hostFunc {
 // stateKey finds the call's state in the context that the engine hands to host
 // functions.
 type stateKey struct{}
-
-// link instantiates one host module and returns what it serves.
-func link(ctx context.Context, rt wazero.Runtime, module string, fs []hostFunc) (map[string]signature, error) {
-	b := rt.NewHostModuleBuilder(module)
-	types := make(map[string]signature, len(fs))
-	for _, f := range fs {
-		types[f.name] = f.signature
-		b.NewFunctionBuilder().WithGoModuleFunction(api.GoModuleFunc(func(ctx context.Context, mod api.Module, stack []uint64) {
-			st := ctx.Value(stateKey{}).(*callState)
-			units := int64(costHostCall)
-			if f.cost != nil {
-				units += f.cost(st, stack)
-			}
-			st.spend(ctx, units)
-			f.call(ctx, st, mod, stack)
-		}), f.params, f.results).Export(f.name)
-	}
-	_, err := b.Instantiate(ctx)
-	return types, err
-}

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"os"
 	"sync/atomic"
 
 	"github.com/b3abf3ee/portcullis/sdk/manifest"
@@ -16,7 +14,9 @@ import (
 // Source is a plugin as it is installed.
 type Source struct {
 	Manifest *manifest.Manifest // valid; it pins the binary
-	// Wasm is the binary; nil reads Path, at most 64 MiB.
+	// Wasm is the binary, Path its file of at most 64 MiB. One is enough. With a
+	// Path the bytes are let go after loading: should the plugin's machine code
+	// vanish from the cache folder, the file is read again, and must be the same.
 	Wasm []byte
 	Path string
 	// Granted is what the operator lets the plugin do. A module that imports
@@ -44,14 +44,17 @@ type Plugin struct {
 	engine   *Engine
 	spec     spec
 	digest   string
-	binary   *binary
+	module   *module
+	binary   *binary            // what it declares
 	manifest *manifest.Manifest // nil for a foreign module
 	closed   atomic.Bool
 	pool     *pool
 }
 
-// Load checks and compiles a plugin. A plugin that is refused is a [*LoadError];
-// ctx bounds the waiting, not the compilation.
+// Load checks a plugin and sees to it that there is machine code for it: with a
+// cache folder that has it, nothing is compiled and nothing brought into memory
+// before the first call. A plugin that is refused is a [*LoadError]. When ctx
+// ends, so does the compilation, unless others wait for it.
 func (e *Engine) Load(ctx context.Context, src Source) (*Plugin, error) {
 	m := src.Manifest
 	if m == nil {
@@ -60,21 +63,19 @@ func (e *Engine) Load(ctx context.Context, src Source) (*Plugin, error) {
 	if m.ABI != wire.ABI {
 		return nil, refuse(m.ID, CodeABI, "was built for host ABI %s: this host serves %s; build it again with a matching SDK", printable(m.ABI), wire.ABI)
 	}
-	wasm := src.Wasm
-	if wasm == nil {
-		var err error
-		if wasm, err = readWasm(src.Path); err != nil {
-			return nil, fmt.Errorf("sandbox: load %s: %w", m.ID, err)
-		}
+	from := original{wasm: src.Wasm, path: src.Path}
+	digest, size, err := from.digest()
+	if err != nil {
+		return nil, fmt.Errorf("sandbox: load %s: %w", m.ID, err)
 	}
-	if got := digestOf(wasm); got != m.Wasm.SHA256 || int64(len(wasm)) != m.Wasm.Size {
-		return nil, refuse(m.ID, CodeDigest, "has a %s that is not the one its plugin.json pins (sha256 %s, found %s): install it again", m.Wasm.File, short(m.Wasm.SHA256), short(got))
+	if digest != m.Wasm.SHA256 || size != m.Wasm.Size {
+		return nil, refuse(m.ID, CodeDigest, "has a %s that is not the one its plugin.json pins (sha256 %s, found %s): install it again", m.Wasm.File, short(m.Wasm.SHA256), short(digest))
 	}
 	declared := m.Imports
 	if declared == nil {
 		declared = []string{}
 	}
-	p, err := e.load(ctx, wasm, spec{
+	p, err := e.load(ctx, from, digest, spec{
 		name:     m.ID,
 		exports:  m.Exports,
 		declared: declared,
@@ -94,7 +95,7 @@ func (e *Engine) LoadForeign(ctx context.Context, f Foreign) (*Plugin, error) {
 	if f.Limits == (Limits{}) {
 		f.Limits = LimitsOf(wire.Limits{})
 	}
-	return e.load(ctx, f.Wasm, spec{
+	return e.load(ctx, original{wasm: f.Wasm}, digestOf(f.Wasm), spec{
 		name:     f.Name,
 		exports:  f.Exports,
 		granted:  f.Granted,
@@ -109,53 +110,91 @@ func (e *Engine) cap(l Limits) Limits {
 	return l
 }
 
-func (e *Engine) load(ctx context.Context, wasm []byte, sp spec) (*Plugin, error) {
+func (e *Engine) load(ctx context.Context, from original, digest string, sp spec) (*Plugin, error) {
+	declares, known := e.declared(digest)
+	var fresh []byte
+	if known {
+		if le := declares.check(sp, e.host); le != nil {
+			return nil, le
+		}
+	} else {
+		ready, err := e.compileFirst(ctx, from, digest, sp)
+		if err != nil {
+			return nil, err
+		}
+		declares, fresh = ready.declares, ready.code
+	}
+	p := &Plugin{engine: e, spec: sp, digest: digest, binary: declares, pool: e.openPool()}
+	e.attach(p, func() *module {
+		m := &module{digest: digest, declares: declares, original: from, plugins: map[*Plugin]struct{}{}}
+		if from.path != "" {
+			m.original.wasm = nil
+		}
+		if e.kept == nil {
+			m.fresh = fresh
+		}
+		return m
+	})
+	if e.kept == nil {
+		if err := e.once(ctx, "load "+digest, func(ctx context.Context) error { return e.ready(ctx, p.module) }); err != nil {
+			return nil, errors.Join(e.uncompiled(ctx, sp.name, err), p.Close(context.WithoutCancel(ctx)))
+		}
+	}
+	return p, nil
+}
+
+// declared is what a module declares, from memory or the disk.
+func (e *Engine) declared(digest string) (*binary, bool) {
+	e.mu.Lock()
+	m := e.modules[digest]
+	e.mu.Unlock()
+	if m != nil {
+		return m.declares, true
+	}
+	if e.kept == nil {
+		return nil, false
+	}
+	r, ok := e.kept.find(digest)
+	return r.facts, ok
+}
+
+// compileFirst reads, checks and meters a module, and compiles it when there is
+// a folder for the code. The error is a [*LoadError], or about reading.
+func (e *Engine) compileFirst(ctx context.Context, from original, digest string, sp spec) (readyModule, error) {
+	wasm, err := from.read()
+	if err != nil {
+		return readyModule{}, fmt.Errorf("sandbox: load %s: %w", sp.name, err)
+	}
+	if digestOf(wasm) != digest {
+		return readyModule{}, fmt.Errorf("sandbox: load %s: its file is being written", sp.name)
+	}
 	if fault := headerFault(wasm); fault != "" {
 		code := CodeNotWasm
 		if len(wasm) > 8 && string(wasm[:4]) == string(wasmMagic) {
 			code = CodeForeign
 		}
-		return nil, refuse(sp.name, code, "%s", fault)
+		return readyModule{}, refuse(sp.name, code, "%s", fault)
 	}
-	digest := digestOf(wasm)
-	c := e.use(digest)
-	if c != nil {
-		if le := c.binary.check(sp, e.host); le != nil {
-			if err := e.drop(ctx, digest); err != nil {
-				return nil, errors.Join(le, err)
-			}
-			return nil, le
-		}
+	ready, err := prepare(wasm, func(b *binary) *LoadError { return b.check(sp, e.host) })
+	if le := (*LoadError)(nil); errors.As(err, &le) {
+		return readyModule{}, le
+	} else if err != nil {
+		return readyModule{}, unread(sp.name, err)
+	}
+	if e.kept != nil {
+		err = e.compile(ctx, digest, ready)
 	} else {
-		ready, err := e.prepare(digest, wasm, func(b *binary) *LoadError { return b.check(sp, e.host) })
-		if le := (*LoadError)(nil); errors.As(err, &le) {
-			return nil, le
-		} else if err != nil {
-			return nil, unread(sp.name, err)
-		}
-		if c, err = e.compile(ctx, digest, ready.declares, ready.code); err != nil {
-			return nil, uncompiled(ctx, sp.name, err)
-		}
+		err = e.failed.recall(digest, e.cfg.Clock())
 	}
-	return &Plugin{engine: e, spec: sp, digest: digest, binary: c.binary, pool: e.openPool()}, nil
+	if err != nil {
+		return readyModule{}, e.uncompiled(ctx, sp.name, err)
+	}
+	return ready, nil
 }
 
 // unread says why a module was refused before the engine saw it.
 func unread(name string, err error) *LoadError {
 	le := refuse(name, CodeMalformed, "has a .wasm file this host does not accept: %v; build it again", err)
-	le.Err = err
-	return le
-}
-
-// uncompiled says why there is no code, without the engine's own words.
-func uncompiled(ctx context.Context, name string, err error) *LoadError {
-	le := refuse(name, CodeUncompiled, "is not a valid module, or uses a WebAssembly proposal that this host does not run: build it for WebAssembly 2.0")
-	switch {
-	case errors.Is(err, ErrClosed):
-		le = refuse(name, CodeUnavailable, "was not loaded: the host is closing")
-	case ctx.Err() != nil:
-		le = refuse(name, CodeUnavailable, "was not loaded in time: compiling goes on, so try again")
-	}
 	le.Err = err
 	return le
 }
@@ -167,12 +206,12 @@ func (p *Plugin) Close(ctx context.Context) error {
 		return nil
 	}
 	p.engine.closePool(p.pool)
-	return p.engine.drop(ctx, p.digest)
+	return p.engine.detach(ctx, p)
 }
 
 // dropInstances closes the plugin's idle instances and forgets its snapshot. It
-// must be called before the code that they were made of is freed, and when no
-// call is running: machine code and instances go together. The next call
+// is called before the code that they were made of is freed, and when no call
+// runs in that: machine code and instances go together. The next call
 // initialises the plugin anew.
 func (p *Plugin) dropInstances() { p.pool.empty() }
 
@@ -199,23 +238,6 @@ func settingsOf(known []wire.Setting, values map[string]string) map[string]strin
 		}
 	}
 	return out
-}
-
-// readWasm reads a regular file within the bound.
-func readWasm(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, errNotFile)
-	}
-	wasm, err := io.ReadAll(io.LimitReader(f, maxModuleBytes+1))
-	if err == nil && len(wasm) > maxModuleBytes {
-		err = errors.New("the .wasm file is larger than 64 MiB")
-	}
-	return wasm, err
 }
 
 // short shows enough of a digest to compare by eye.

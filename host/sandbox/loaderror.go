@@ -19,7 +19,10 @@ const (
 	CodeExport      LoadCode = "export"      // an entry point is missing or has the wrong type
 	CodeMemory      LoadCode = "memory"      // starts with more memory than its limit
 	CodeUncompiled  LoadCode = "uncompiled"  // the engine refused it
-	CodeUnavailable LoadCode = "unavailable" // the engine is closed, or the caller gave up
+	CodeUnavailable LoadCode = "unavailable" // the engine is closed, the caller gave up, or the cache folder is full
+
+	CodeCompileTimeout LoadCode = "compile_timeout" // takes longer to compile than a module may
+	CodeCompileMemory  LoadCode = "compile_memory"  // takes more memory to compile than a module may
 )
 
 // LoadError says why a plugin was not loaded, in one sentence that ends with

@@ -36,7 +36,7 @@ func newPool(limit int, idleFor time.Duration) *pool {
 // take hands out an idle instance of the code, or the snapshot to make one of,
 // or neither. What it hands out is given back by put or release. An instance that
 // is being restored is waited for: that takes microseconds, another one more.
-func (pl *pool) take(code *compiled) (*instance, *snapshot) {
+func (pl *pool) take(code *machine) (*instance, *snapshot) {
 	pl.mu.Lock()
 	defer pl.mu.Unlock()
 	for len(pl.idle) == 0 && pl.restoring > 0 {

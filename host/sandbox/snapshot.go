@@ -72,7 +72,7 @@ func (s *snapshot) give(st *callState) bool {
 
 // restored makes an instance out of the snapshot without running anything. When
 // it could not, the call is as it was before.
-func (p *Plugin) restored(ctx context.Context, code *compiled, s *snapshot, st *callState) (bool, error) {
+func (p *Plugin) restored(ctx context.Context, code *machine, s *snapshot, st *callState) (bool, error) {
 	scratch := p.engine.scratch.Get().(*[]byte)
 	defer p.engine.scratch.Put(scratch) // the engine holds it no more: reset, or the instance is discarded unused
 	in, err := p.make(ctx, code, st, scratch)

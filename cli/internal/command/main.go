@@ -10,12 +10,16 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
+	"github.com/b3abf3ee/portcullis/host/sandbox"
 )
 
 // Main runs one command line, args[0] being the program's name, and returns the exit code of the process. It reads
 // and writes p only and may be called several times in one process. Cancelling ctx is an interrupt that cannot be
 // followed by a second.
 func Main(ctx context.Context, args []string, p console.Process) int {
+	if sandbox.IsCompileChild(args) {
+		return sandbox.CompileChild(args, p.In, p.Err)
+	}
 	s := &shell{proc: p, interrupts: console.Watch(p)}
 	defer s.interrupts.Close()
 	ctx, end := s.interrupts.Scope(ctx)

@@ -21,14 +21,28 @@ func (s *shell) describer() (func(ctx context.Context, wasm []byte) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, wasm []byte) ([]byte, error) { return host.Describe(ctx, cache, wasm) }, nil
+	return describingBy(cache)
+}
+
+// describingBy keeps compiled code in the folder cache.
+func describingBy(cache string) (func(ctx context.Context, wasm []byte) ([]byte, error), error) {
+	compiler, err := sandbox.SelfCompiler()
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, wasm []byte) ([]byte, error) {
+		return host.Describe(ctx, cache, compiler, wasm)
+	}, nil
 }
 
 // makePlugins makes bundled plugins with progress on stderr and leaves their compiled code in the folder cache, so that
 // no call has to wait for it. work is a folder for plugins that must be written out; "" is a temporary one, which
 // serves plugins that are only built.
 func (s *shell) makePlugins(ctx context.Context, source bundle.Source, work, cache string, names []string) (made []bundle.Made, err error) {
-	describe := func(ctx context.Context, wasm []byte) ([]byte, error) { return host.Describe(ctx, cache, wasm) }
+	describe, err := describingBy(cache)
+	if err != nil {
+		return nil, err
+	}
 	if work == "" {
 		if work, err = os.MkdirTemp("", "portcullis-plugins-"); err != nil {
 			return nil, err

@@ -11,11 +11,15 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
+	"github.com/b3abf3ee/portcullis/host/sandbox"
 )
 
 // TestMain lets this test binary be the program: the scripts run it as `portcullis`, with the real Main in a process
 // of its own.
 func TestMain(m *testing.M) {
+	if sandbox.IsCompileChild(os.Args) {
+		os.Exit(Main(context.Background(), os.Args, console.System()))
+	}
 	testscript.Main(m, map[string]func(){
 		"portcullis": func() { os.Exit(Main(context.Background(), os.Args, console.System())) },
 	})
