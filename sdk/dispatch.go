@@ -2,10 +2,9 @@ package sdk
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"reflect"
+	"errors"
 
+	"github.com/b3abf3ee/portcullis/sdk/internal/codec"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
@@ -16,34 +15,63 @@ func (p *Program) Invoke(ctx context.Context, input []byte, h Host) ([]byte, err
 	if p.refused != nil {
 		return nil, p.refused
 	}
-	var call wire.Call
-	if err := wire.Decode(input, wire.MaxCallBytes, &call); err != nil {
+	call, err := readCall(input)
+	if err != nil {
 		return nil, err
 	}
-	var reply wire.Reply
-	result, err := p.call(ctx, call, h)
+	const before = `{"result":`
+	out := append(make([]byte, 0, len(before)+len(input)), before...)
+	out, err = p.call(ctx, out, call, h)
 	if err != nil {
-		reply.Fault = faultOf(err)
-	} else {
-		reply.Result = result
+		return faultReply(faultOf(err)), nil
 	}
-	out, err := json.Marshal(reply)
-	if err != nil {
-		return nil, fmt.Errorf("sdk: encode reply of %s: %w", call.Tool, err)
-	}
+	out = append(out, '}')
 	if len(out) > wire.MaxReplyBytes {
-		f := faultOf(Errorf(TooLarge, "the result of %s has %d bytes, at most %d are allowed", call.Tool, len(out), wire.MaxReplyBytes))
-		return json.Marshal(wire.Reply{Fault: f})
+		err := Errorf(TooLarge, "the result of %s has %d bytes, at most %d are allowed", call.tool, len(out), wire.MaxReplyBytes)
+		return faultReply(faultOf(err)), nil
 	}
 	return out, nil
 }
 
-func (p *Program) call(ctx context.Context, call wire.Call, h Host) ([]byte, error) {
-	t, ok := p.tools[call.Tool]
-	if !ok {
-		return nil, Errorf(NotFound, "plugin %s has no tool %q", p.desc.ID, call.Tool)
+// call is a wire.Call whose arguments are still text.
+type call struct{ id, tool, args string }
+
+func readCall(input []byte) (call, error) {
+	var c call
+	if len(input) > wire.MaxCallBytes {
+		return c, errors.New(format("sdk: the call has %d bytes, at most %d are allowed", len(input), wire.MaxCallBytes))
 	}
-	return t.run(withCallID(ctx, call.ID), call.Args, h)
+	err := codec.Members(string(input), func(name string, r *codec.Reader) error {
+		switch name {
+		case "id":
+			return r.Text(&c.id)
+		case "tool":
+			return r.Text(&c.tool)
+		case "args":
+			return r.JSON(&c.args)
+		}
+		return r.Unknown(name)
+	})
+	if err != nil {
+		return c, errors.New("sdk: the call is not understood: " + err.Error())
+	}
+	return c, nil
+}
+
+func faultReply(f *Fault) []byte {
+	var inner, o codec.Writer
+	inner.Text("code", string(f.Code))
+	inner.Text("message", f.Message)
+	o.JSON("fault", inner.Bytes())
+	return o.Bytes()
+}
+
+func (p *Program) call(ctx context.Context, dst []byte, c call, h Host) ([]byte, error) {
+	t, ok := p.tools[c.tool]
+	if !ok {
+		return nil, Errorf(NotFound, "plugin %s has no tool %q", p.desc.ID, c.tool)
+	}
+	return t.run(withCallID(ctx, c.id), dst, c.args, h)
 }
 
 type callIDKey struct{}
@@ -57,78 +85,4 @@ func withCallID(ctx context.Context, id string) context.Context {
 func CallID(ctx context.Context) string {
 	id, _ := ctx.Value(callIDKey{}).(string)
 	return id
-}
-
-// encodeResult encodes what a handler returned. A nil slice or map becomes an
-// empty one, since the schema says array or object and not null.
-func encodeResult(v reflect.Value) ([]byte, error) {
-	fillNil(v)
-	out, err := json.Marshal(v.Interface())
-	if err != nil {
-		return nil, Errorf(Failed, "the result cannot be encoded: %v", err)
-	}
-	return out, nil
-}
-
-// fillNil walks what encoding/json would walk. v is addressable.
-func fillNil(v reflect.Value) {
-	if v.Type() == rawMessage || marshals(v.Type()) {
-		return
-	}
-	switch v.Kind() {
-	case reflect.Pointer:
-		if !v.IsNil() {
-			fillNil(v.Elem())
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.IsExported() || f.Anonymous {
-				fillNil(v.Field(i))
-			}
-		}
-	case reflect.Slice:
-		if v.IsNil() && v.CanSet() {
-			v.Set(reflect.MakeSlice(v.Type(), 0, 0))
-		}
-		fillElements(v)
-	case reflect.Array:
-		fillElements(v)
-	case reflect.Map:
-		if v.IsNil() && v.CanSet() {
-			v.Set(reflect.MakeMap(v.Type()))
-		}
-		fillValues(v)
-	}
-}
-
-func fillElements(v reflect.Value) {
-	if !holdsNil(v.Type().Elem()) {
-		return
-	}
-	for i := range v.Len() {
-		fillNil(v.Index(i))
-	}
-}
-
-// fillValues replaces values one by one: a map's values are not addressable.
-func fillValues(v reflect.Value) {
-	if !holdsNil(v.Type().Elem()) {
-		return
-	}
-	for _, k := range v.MapKeys() {
-		e := reflect.New(v.Type().Elem()).Elem()
-		e.Set(v.MapIndex(k))
-		fillNil(e)
-		v.SetMapIndex(k, e)
-	}
-}
-
-// holdsNil is false for the element types that make up most results, so that a
-// megabyte of numbers is not walked.
-func holdsNil(t reflect.Type) bool {
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Struct, reflect.Slice, reflect.Array, reflect.Map:
-		return true
-	}
-	return false
 }

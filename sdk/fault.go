@@ -3,7 +3,6 @@ package sdk
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"strings"
 
@@ -32,9 +31,12 @@ const (
 )
 
 // Errorf makes a [Fault] to return from a handler. The text is read by the
-// model: say what is wrong and what would be right.
-func Errorf(code Code, format string, args ...any) error {
-	return &Fault{Code: code, Message: fmt.Sprintf(format, args...)}
+// model: say what is wrong and what would be right. It formats as fmt.Sprintf
+// does, as far as messages go: texts, errors, whatever has a String method,
+// numbers, booleans and lists of strings, with flags, width and precision.
+// Anything else shows as %!v(T: use fmt.Sprint), which is what to do then.
+func Errorf(code Code, text string, args ...any) error {
+	return &Fault{Code: code, Message: format(text, args...)}
 }
 
 // faultOf turns a handler's error into the fault of its reply: the outermost
@@ -44,13 +46,13 @@ func faultOf(err error) *Fault {
 }
 
 func codeOf(err error) Code {
-	var f *Fault
-	var c Code
-	switch {
-	case errors.As(err, &f) && f.Code.Known():
+	if f, ok := errors.AsType[*Fault](err); ok && f.Code.Known() {
 		return f.Code
-	case errors.As(err, &c) && c.Known():
+	}
+	if c, ok := errors.AsType[Code](err); ok && c.Known() {
 		return c
+	}
+	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return Timeout
 	case errors.Is(err, fs.ErrNotExist):

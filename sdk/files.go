@@ -3,6 +3,7 @@ package sdk
 import (
 	"io/fs"
 
+	"github.com/b3abf3ee/portcullis/sdk/internal/codec"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
@@ -36,11 +37,11 @@ func bad(op, name string) error {
 }
 
 // pathError is what failed as an error of package fs, or nil.
-func pathError(op, name string, err error, f *Fault) error {
-	if err := settled(err, f); err != nil {
-		return &fs.PathError{Op: op, Path: name, Err: err}
+func pathError(op, name string, err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	return &fs.PathError{Op: op, Path: name, Err: err}
 }
 
 // Stat describes a file or directory.
@@ -48,15 +49,21 @@ func (f Files) Stat(name string) (fs.FileInfo, error) {
 	if err := bad("stat", name); err != nil {
 		return nil, err
 	}
-	var r wire.FSStatReply
-	_, err := ask(f.to.fsStat, wire.FSStatRequest{Path: name}, nil, &r)
-	if err := pathError("stat", name, err, r.Fault); err != nil {
-		return nil, err
+	var info *wire.FileInfo
+	_, err := ask(f.to.fsStat, path(name), nil, func(member string, r *codec.Reader) error {
+		if member != "info" {
+			return r.Unknown(member)
+		}
+		info = &wire.FileInfo{}
+		return readInfo(r, info)
+	})
+	if err != nil {
+		return nil, pathError("stat", name, err)
 	}
-	if r.Info == nil {
-		return nil, pathError("stat", name, Errorf(Failed, "the host answered nothing"), nil)
+	if info == nil {
+		return nil, pathError("stat", name, Errorf(Failed, "the host answered nothing"))
 	}
-	return fileInfo{*r.Info}, nil
+	return fileInfo{*info}, nil
 }
 
 // ReadFile reads a whole file. A large one is read in pieces of 4 MiB, and a
@@ -103,9 +110,20 @@ func (f Files) ReadRange(name string, p []byte, offset int64) (int, error) {
 }
 
 func (f Files) read(name string, offset, length int64) ([]byte, wire.FSReadReply, error) {
-	var r wire.FSReadReply
-	body, err := ask(f.to.fsRead, wire.FSReadRequest{Path: name, Offset: offset, Length: length}, nil, &r)
-	return body, r, pathError("read", name, err, r.Fault)
+	head := path(name)
+	head.IntUnlessZero("offset", offset)
+	head.IntUnlessZero("length", length)
+	var reply wire.FSReadReply
+	body, err := ask(f.to.fsRead, head, nil, func(member string, r *codec.Reader) error {
+		switch member {
+		case "size":
+			return r.Int(&reply.Size)
+		case "eof":
+			return r.Bool(&reply.EOF)
+		}
+		return r.Unknown(member)
+	})
+	return body, reply, pathError("read", name, err)
 }
 
 // ReadDir lists a directory, sorted by name.
@@ -115,35 +133,55 @@ func (f Files) ReadDir(name string) ([]fs.DirEntry, error) {
 	}
 	all, after := []fs.DirEntry{}, ""
 	for {
-		var r wire.FSListReply
-		_, err := ask(f.to.fsList, wire.FSListRequest{Path: name, After: after}, nil, &r)
-		if err := pathError("readdir", name, err, r.Fault); err != nil {
-			return nil, err
+		page, more, err := f.list(name, after)
+		if err != nil {
+			return nil, pathError("readdir", name, err)
 		}
-		for _, e := range r.Entries {
+		for _, e := range page {
 			all = append(all, fs.FileInfoToDirEntry(fileInfo{e}))
 		}
-		if !r.More || len(r.Entries) == 0 {
+		if !more || len(page) == 0 {
 			return all, nil
 		}
-		after = r.Entries[len(r.Entries)-1].Name
+		after = page[len(page)-1].Name
 	}
+}
+
+// list asks for one page.
+func (f Files) list(name, after string) (page []wire.FileInfo, more bool, err error) {
+	head := path(name)
+	head.TextUnlessEmpty("after", after)
+	_, err = ask(f.to.fsList, head, nil, func(member string, r *codec.Reader) error {
+		switch member {
+		case "entries":
+			return r.List(func(r *codec.Reader) error {
+				page = append(page, wire.FileInfo{})
+				return readInfo(r, &page[len(page)-1])
+			})
+		case "more":
+			return r.Bool(&more)
+		}
+		return r.Unknown(member)
+	})
+	return page, more, err
 }
 
 // WriteFile writes a file whole or not at all, at most 16 MiB. The directory
 // must be there.
 func (f Files) WriteFile(name string, data []byte, mode WriteMode) error {
-	return f.change("write", name, f.to.fsWrite, wire.FSWriteRequest{Path: name, Mode: string(mode)}, data)
+	head := path(name)
+	head.Text("mode", string(mode))
+	return f.change("write", name, f.to.fsWrite, head, data)
 }
 
 // MkdirAll makes a directory and those above it; it may be there already.
 func (f Files) MkdirAll(name string) error {
-	return f.change("mkdir", name, f.to.fsMkdir, wire.FSMkdirRequest{Path: name}, nil)
+	return f.change("mkdir", name, f.to.fsMkdir, path(name), nil)
 }
 
 // Remove removes a file or an empty directory.
 func (f Files) Remove(name string) error {
-	return f.change("remove", name, f.to.fsRemove, wire.FSRemoveRequest{Path: name}, nil)
+	return f.change("remove", name, f.to.fsRemove, path(name), nil)
 }
 
 // Rename moves a file or directory; a file at the new name is replaced.
@@ -151,14 +189,39 @@ func (f Files) Rename(from, to string) error {
 	if err := bad("rename", to); err != nil {
 		return err
 	}
-	return f.change("rename", from, f.to.fsRename, wire.FSRenameRequest{From: from, To: to}, nil)
+	var head codec.Writer
+	head.Text("from", from)
+	head.Text("to", to)
+	return f.change("rename", from, f.to.fsRename, head, nil)
 }
 
-func (f Files) change(op, name string, call func([]byte) []byte, request any, body []byte) error {
+func (f Files) change(op, name string, call func([]byte) []byte, head codec.Writer, body []byte) error {
 	if err := bad(op, name); err != nil {
 		return err
 	}
-	var r wire.Ack
-	_, err := ask(call, request, body, &r)
-	return pathError(op, name, err, r.Fault)
+	_, err := ask(call, head, body, acknowledged)
+	return pathError(op, name, err)
+}
+
+// path begins the header of a request about one file.
+func path(name string) codec.Writer {
+	var o codec.Writer
+	o.Text("path", name)
+	return o
+}
+
+func readInfo(r *codec.Reader, to *wire.FileInfo) error {
+	return r.Members(func(name string, r *codec.Reader) error {
+		switch name {
+		case "name":
+			return r.Text(&to.Name)
+		case "kind":
+			return r.Text(&to.Kind)
+		case "size":
+			return r.Int(&to.Size)
+		case "mod_unix_ms":
+			return r.Int(&to.ModUnixMS)
+		}
+		return r.Unknown(name)
+	})
 }

@@ -15,8 +15,7 @@ import (
 func (f Files) Open(name string) (fs.File, error) {
 	info, err := f.Stat(name)
 	if err != nil {
-		var pe *fs.PathError
-		if errors.As(err, &pe) {
+		if pe, ok := errors.AsType[*fs.PathError](err); ok {
 			pe.Op = "open"
 		}
 		return nil, err

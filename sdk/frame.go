@@ -1,41 +1,61 @@
 package sdk
 
 import (
-	"encoding/json"
-
+	"github.com/b3abf3ee/portcullis/sdk/internal/codec"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
-// ask sends one frame and takes one apart: the header into reply, the body
-// returned. The function to call is an argument, so that sharing this code keeps
-// no host function alive.
-func ask(call func([]byte) []byte, request any, body []byte, reply any) ([]byte, error) {
-	header, err := json.Marshal(request)
+// ask sends one frame and takes one apart: read gets each member of the header
+// but the fault, which becomes the error; the body is returned. The function to
+// call is an argument, so that sharing this code keeps no host function alive.
+func ask(call func([]byte) []byte, header codec.Writer, body []byte, read reader) ([]byte, error) {
+	arg, err := wire.EncodeFrame(header.Bytes(), body)
 	if err != nil {
-		return nil, Errorf(Failed, "encode the request: %v", err)
+		return nil, &Fault{Code: TooLarge, Message: err.Error()}
 	}
-	arg, err := wire.EncodeFrame(header, body)
+	head, body, err := wire.SplitFrame(call(arg))
 	if err != nil {
-		return nil, Errorf(TooLarge, "%v", err)
+		return nil, notUnderstood(err)
 	}
-	header, body, err = wire.SplitFrame(call(arg))
-	if err == nil {
-		err = wire.Decode(header, wire.MaxHeaderBytes, reply)
-	}
+	var fault *Fault
+	err = codec.Members(string(head), func(name string, r *codec.Reader) error {
+		if name == "fault" {
+			fault, err = readFault(r)
+			return err
+		}
+		return read(name, r)
+	})
 	if err != nil {
-		return nil, Errorf(Failed, "the host's answer is not understood: %v", err)
+		return nil, notUnderstood(err)
+	}
+	if fault != nil {
+		return body, fault
 	}
 	return body, nil
 }
 
-// settled joins the two ways in which a call can fail: it did not happen, or the
-// answer is no.
-func settled(err error, f *Fault) error {
-	if err != nil {
-		return err
+// reader reads one member of a reply.
+type reader func(name string, r *codec.Reader) error
+
+// acknowledged reads a reply that is a fault or nothing.
+func acknowledged(name string, r *codec.Reader) error { return r.Unknown(name) }
+
+func readFault(r *codec.Reader) (*Fault, error) {
+	if r.Null() {
+		return nil, nil
 	}
-	if f == nil {
-		return nil // not a nil pointer in an error
-	}
-	return f
+	f := &Fault{}
+	return f, r.Members(func(name string, r *codec.Reader) error {
+		switch name {
+		case "code":
+			return r.Text((*string)(&f.Code))
+		case "message":
+			return r.Text(&f.Message)
+		}
+		return r.Unknown(name)
+	})
+}
+
+func notUnderstood(err error) error {
+	return &Fault{Code: Failed, Message: "the host's answer is not understood: " + err.Error()}
 }

@@ -1,11 +1,9 @@
 package sdk
 
 import (
-	"encoding/json"
-	"fmt"
-	"strconv"
 	"time"
 
+	"github.com/b3abf3ee/portcullis/sdk/internal/codec"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
@@ -54,22 +52,36 @@ func (h Host) Log(level Level, msg string, attrs ...any) {
 	if h.to == nil {
 		return
 	}
-	r := wire.LogRecord{Level: string(level), Message: cut(msg, maxLogText)}
-	for i := 0; i < len(attrs) && len(r.Attrs) < wire.MaxLogAttrs; i += 2 {
-		a := wire.Attr{Key: cut(text(attrs[i]), maxLogKey)}
-		if i+1 < len(attrs) {
-			a.Value = cut(text(attrs[i+1]), maxLogValue)
+	arg := logRecord(level, msg, attrs)
+	if len(arg) > wire.MaxLogBytes {
+		arg = logRecord(level, msg, nil)
+	}
+	h.to.log(arg)
+}
+
+func logRecord(level Level, msg string, attrs []any) []byte {
+	var o codec.Writer
+	o.Text("level", string(level))
+	o.Text("message", cut(msg, maxLogText))
+	if len(attrs) == 0 {
+		return o.Bytes()
+	}
+	list := []byte{'['}
+	for i := 0; i < len(attrs) && i < 2*wire.MaxLogAttrs; i += 2 {
+		if i > 0 {
+			list = append(list, ',')
 		}
-		r.Attrs = append(r.Attrs, a)
+		value := ""
+		if i+1 < len(attrs) {
+			value = text(attrs[i+1])
+		}
+		var a codec.Writer
+		a.Text("key", cut(text(attrs[i]), maxLogKey))
+		a.Text("value", cut(value, maxLogValue))
+		list = append(list, a.Bytes()...)
 	}
-	arg, err := json.Marshal(r)
-	if err == nil && len(arg) > wire.MaxLogBytes {
-		r.Attrs = nil
-		arg, err = json.Marshal(r)
-	}
-	if err == nil {
-		h.to.log(arg)
-	}
+	o.JSON("attrs", append(list, ']'))
+	return o.Bytes()
 }
 
 // Bounds of one record's parts, in bytes. A record with all of them full fits
@@ -80,20 +92,8 @@ const (
 	maxLogValue = 256
 )
 
-// text shows one log value. The common kinds do not go through fmt.
-func text(v any) string {
-	switch v := v.(type) {
-	case string:
-		return v
-	case error:
-		return v.Error()
-	case int:
-		return strconv.Itoa(v)
-	case bool:
-		return strconv.FormatBool(v)
-	}
-	return fmt.Sprint(v)
-}
+// text shows one log value.
+func text(v any) string { return format("%v", v) }
 
 // Progress tells people who watch how far the call is; total is 0 when not
 // known. It never fails. Needs no capability.
@@ -101,19 +101,26 @@ func (h Host) Progress(msg string, done, total int64) {
 	if h.to == nil {
 		return
 	}
-	p := wire.Progress{Message: cut(msg, maxLogText/4), Done: done, Total: total}
-	if arg, err := json.Marshal(p); err == nil {
-		h.to.emit(arg)
-	}
+	var o codec.Writer
+	o.Text("message", cut(msg, maxLogText/4))
+	o.IntUnlessZero("done", done)
+	o.IntUnlessZero("total", total)
+	h.to.emit(o.Bytes())
 }
 
 // Now is the host's clock, in UTC to the millisecond. Needs no capability.
 func (h Host) Now() time.Time {
-	var now wire.Now
-	if err := wire.Decode(h.border().now(), wire.MaxHeaderBytes, &now); err != nil {
+	var ms int64
+	err := codec.Members(string(h.border().now()), func(name string, r *codec.Reader) error {
+		if name != "unix_ms" {
+			return r.Unknown(name)
+		}
+		return r.Int(&ms)
+	})
+	if err != nil {
 		panic("sdk: the host's clock does not answer: " + err.Error())
 	}
-	return time.UnixMilli(now.UnixMS).UTC()
+	return time.UnixMilli(ms).UTC()
 }
 
 // Random fills p from the host's random source. The seeds of math/rand are the
@@ -121,11 +128,9 @@ func (h Host) Now() time.Time {
 func (h Host) Random(p []byte) error {
 	for len(p) > 0 {
 		n := min(len(p), wire.MaxRandom)
-		arg, err := json.Marshal(wire.RandomRequest{N: n})
-		if err != nil {
-			return err
-		}
-		got := h.border().random(arg)
+		var o codec.Writer
+		o.Int("n", int64(n))
+		got := h.border().random(o.Bytes())
 		if len(got) != n {
 			return Errorf(Unavailable, "asked the host for %d random bytes, got %d", n, len(got))
 		}

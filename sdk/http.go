@@ -2,9 +2,11 @@ package sdk
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/b3abf3ee/portcullis/sdk/internal/codec"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
@@ -67,19 +69,83 @@ func (h Host) Do(ctx context.Context, req *Request) (*Response, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	head := wire.HTTPRequest{
-		Method: req.Method, URL: req.URL, Headers: req.Header,
-		TimeoutMS: timeoutMS(ctx, req.Timeout), MaxBytes: req.MaxBody, NoRedirect: req.NoRedirect,
-	}
-	if head.Method == "" {
-		head.Method = "GET"
-	}
 	var reply wire.HTTPReply
-	body, err := ask(h.border().http, head, req.Body, &reply)
-	if err := settled(err, reply.Fault); err != nil {
+	body, err := ask(h.border().http, httpHead(ctx, req), req.Body, func(name string, r *codec.Reader) error {
+		switch name {
+		case "status":
+			var status int64
+			err := r.Int(&status)
+			reply.Status = int(status)
+			return err
+		case "headers":
+			reply.Headers = map[string][]string{}
+			return readHeaders(r, reply.Headers)
+		case "url":
+			return r.Text(&reply.URL)
+		}
+		return r.Unknown(name)
+	})
+	if err != nil {
 		return nil, err
 	}
 	return &Response{Status: reply.Status, Header: reply.Headers, Body: body, URL: reply.URL}, nil
+}
+
+func httpHead(ctx context.Context, req *Request) codec.Writer {
+	method := req.Method
+	if method == "" {
+		method = "GET"
+	}
+	var o codec.Writer
+	o.Text("method", method)
+	o.Text("url", req.URL)
+	if len(req.Header) > 0 {
+		o.JSON("headers", headers(req.Header))
+	}
+	o.IntUnlessZero("timeout_ms", timeoutMS(ctx, req.Timeout))
+	o.IntUnlessZero("max_bytes", req.MaxBody)
+	if req.NoRedirect {
+		o.JSON("no_redirect", []byte("true"))
+	}
+	return o
+}
+
+// headers writes header lines in the order of their names.
+func headers(h Header) []byte {
+	names := make([]string, 0, len(h))
+	for name := range h {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	out := []byte{'{'}
+	for i, name := range names {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(codec.AppendString(out, name), ':', '[')
+		for i, v := range h[name] {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = codec.AppendString(out, v)
+		}
+		out = append(out, ']')
+	}
+	return append(out, '}')
+}
+
+func readHeaders(r *codec.Reader, to map[string][]string) error {
+	return r.Members(func(name string, r *codec.Reader) error {
+		lines := []string{}
+		err := r.List(func(r *codec.Reader) error {
+			var line string
+			err := r.Text(&line)
+			lines = append(lines, line)
+			return err
+		})
+		to[name] = lines
+		return err
+	})
 }
 
 // timeoutMS is the shorter of what the request says and what ctx has left,

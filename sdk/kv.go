@@ -4,6 +4,7 @@ import (
 	"iter"
 	"unicode/utf8"
 
+	"github.com/b3abf3ee/portcullis/sdk/internal/codec"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
@@ -38,12 +39,14 @@ func (k KV) Get(key string) ([]byte, int64, error) {
 	if err := badKey(key); err != nil {
 		return nil, 0, err
 	}
-	var r wire.KVGetReply
-	value, err := ask(k.to.kvGet, wire.KVGetRequest{Key: key}, nil, &r)
-	if err := settled(err, r.Fault); err != nil {
+	var head codec.Writer
+	head.Text("key", key)
+	var version int64
+	value, err := ask(k.to.kvGet, head, nil, versioned(&version))
+	if err != nil {
 		return nil, 0, err
 	}
-	return value, r.Version, nil
+	return value, version, nil
 }
 
 // Set writes a key whatever is there and returns the version written.
@@ -62,9 +65,24 @@ func (k KV) set(key string, value []byte, ifVersion *int64) (int64, error) {
 	if len(value) > wire.MaxKVValue {
 		return 0, Errorf(TooLarge, "value of %s has %d bytes, at most %d are allowed", key, len(value), wire.MaxKVValue)
 	}
-	var r wire.KVSetReply
-	_, err := ask(k.to.kvSet, wire.KVSetRequest{Key: key, IfVersion: ifVersion}, value, &r)
-	return r.Version, settled(err, r.Fault)
+	var head codec.Writer
+	head.Text("key", key)
+	if ifVersion != nil {
+		head.Int("if_version", *ifVersion)
+	}
+	var version int64
+	_, err := ask(k.to.kvSet, head, value, versioned(&version))
+	return version, err
+}
+
+// versioned reads a reply that tells the version of a key.
+func versioned(to *int64) reader {
+	return func(name string, r *codec.Reader) error {
+		if name != "version" {
+			return r.Unknown(name)
+		}
+		return r.Int(to)
+	}
 }
 
 // Delete removes a key; it may be gone already.
@@ -72,9 +90,10 @@ func (k KV) Delete(key string) error {
 	if err := badKey(key); err != nil {
 		return err
 	}
-	var r wire.Ack
-	_, err := ask(k.to.kvDelete, wire.KVDeleteRequest{Key: key}, nil, &r)
-	return settled(err, r.Fault)
+	var head codec.Writer
+	head.Text("key", key)
+	_, err := ask(k.to.kvDelete, head, nil, acknowledged)
+	return err
 }
 
 // List walks the keys with a prefix in byte order, a page at a time. It stops
@@ -83,21 +102,53 @@ func (k KV) List(prefix string) iter.Seq2[KVEntry, error] {
 	return func(yield func(KVEntry, error) bool) {
 		after := ""
 		for {
-			var r wire.KVListReply
-			_, err := ask(k.to.kvList, wire.KVListRequest{Prefix: prefix, After: after}, nil, &r)
-			if err := settled(err, r.Fault); err != nil {
+			page, more, err := k.page(prefix, after)
+			if err != nil {
 				yield(KVEntry{}, err)
 				return
 			}
-			for _, e := range r.Entries {
-				if !yield(KVEntry(e), nil) {
+			for _, e := range page {
+				if !yield(e, nil) {
 					return
 				}
 			}
-			if !r.More || len(r.Entries) == 0 {
+			if !more || len(page) == 0 {
 				return
 			}
-			after = r.Entries[len(r.Entries)-1].Key
+			after = page[len(page)-1].Key
 		}
 	}
+}
+
+func (k KV) page(prefix, after string) (page []KVEntry, more bool, err error) {
+	var head codec.Writer
+	head.TextUnlessEmpty("prefix", prefix)
+	head.TextUnlessEmpty("after", after)
+	_, err = ask(k.to.kvList, head, nil, func(name string, r *codec.Reader) error {
+		switch name {
+		case "entries":
+			return r.List(func(r *codec.Reader) error {
+				page = append(page, KVEntry{})
+				return readEntry(r, &page[len(page)-1])
+			})
+		case "more":
+			return r.Bool(&more)
+		}
+		return r.Unknown(name)
+	})
+	return page, more, err
+}
+
+func readEntry(r *codec.Reader, to *KVEntry) error {
+	return r.Members(func(name string, r *codec.Reader) error {
+		switch name {
+		case "key":
+			return r.Text(&to.Key)
+		case "version":
+			return r.Int(&to.Version)
+		case "size":
+			return r.Int(&to.Size)
+		}
+		return r.Unknown(name)
+	})
 }

@@ -180,7 +180,7 @@ func TestInvokeAnswersWithResultOrFault(t *testing.T) {
 		{"demo.echo", `{"say":"hi"}`, `{"id":"eff_1","said":"hi"}`, "", ""},
 		{"demo.raw", `{"any":[1]}`, `{"any":[1]}`, "", ""},
 		{"demo.echo", `{"say":"hi","sya":1}`, "", Invalid, `unknown field "sya"`},
-		{"demo.echo", `{"say":1}`, "", Invalid, "cannot unmarshal number"},
+		{"demo.echo", `{"say":1}`, "", Invalid, "say: a number where a string is wanted at byte 7"},
 		{"demo.none", `{}`, "", NotFound, `plugin demo has no tool "demo.none"`},
 		{"demo.inf", `{}`, "", Failed, "the result cannot be encoded"},
 		{"demo.big", `{}`, "", TooLarge, "at most 8388608 are allowed"},
@@ -250,7 +250,7 @@ func TestNilSlicesAndMapsAreEmpty(t *testing.T) {
 	}
 	p := program(t, Tool("demo.nil", "d", func(context.Context, nothing, Host) (out, error) {
 		return out{Deep: make([]inner, 1), ByKey: map[string]inner{"k": {}}, Ptr: &inner{}}, nil
-	}))
+	}, Maps[string, inner]()))
 	empty := `{"list":[],"map":{}}`
 	want := `{"up":[],"list":[],"map":{},"bytes":"","deep":[` + empty + `],"by_key":{"k":` + empty + `},"ptr":` + empty +
 		`,"none":null,"fixed":[[]],"raw":null,"many":{}}`

@@ -1,11 +1,12 @@
 package sdk
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
+	"reflect"
 	"strings"
+	"unsafe"
 
+	"github.com/b3abf3ee/portcullis/sdk/internal/codec"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
@@ -57,16 +58,16 @@ func NewProgram(p Plugin) (*Program, error) {
 	mistakes := checkPlugin(p)
 	for _, t := range p.Tools {
 		for _, m := range checkTool(p, t) {
-			mistakes = append(mistakes, fmt.Sprintf("tool %s: %s", t.tool.Name, m))
+			mistakes = append(mistakes, format("tool %s: %s", t.tool.Name, m))
 		}
 		if _, twice := prog.tools[t.tool.Name]; twice {
-			mistakes = append(mistakes, fmt.Sprintf("tool %s: there are two of that name", t.tool.Name))
+			mistakes = append(mistakes, format("tool %s: there are two of that name", t.tool.Name))
 		}
 		prog.tools[t.tool.Name] = t
 		prog.desc.Tools = append(prog.desc.Tools, t.tool)
 	}
 	if len(mistakes) > 0 {
-		return nil, fmt.Errorf("sdk: plugin %q cannot be registered:\n  %s", p.ID, strings.Join(mistakes, "\n  "))
+		return nil, errors.New(format("sdk: plugin %q cannot be registered:\n  %s", p.ID, strings.Join(mistakes, "\n  ")))
 	}
 	return prog, nil
 }
@@ -77,7 +78,11 @@ func (p *Program) Describe() ([]byte, error) {
 	if p.refused != nil {
 		return nil, p.refused
 	}
-	return json.Marshal(p.desc)
+	plan, err := codec.Build(reflect.TypeFor[wire.Description](), codec.Extra{})
+	if err != nil {
+		return nil, err
+	}
+	return plan.Append(nil, unsafe.Pointer(&p.desc))
 }
 
 // checkPlugin finds what is wrong before any tool is looked at. The manifest
@@ -88,7 +93,7 @@ func checkPlugin(p Plugin) []string {
 		m = append(m, "ID: a lower-case letter, then at most 39 lower-case letters, digits or dashes")
 	}
 	if !wire.ValidVersion(p.Version) {
-		m = append(m, fmt.Sprintf("Version: %q is not a semantic version such as 1.2.3", p.Version))
+		m = append(m, format("Version: %q is not a semantic version such as 1.2.3", p.Version))
 	}
 	if p.Summary == "" {
 		m = append(m, "Summary: is missing")
@@ -101,15 +106,15 @@ func checkPlugin(p Plugin) []string {
 	}
 	for _, c := range p.Capabilities {
 		if !wire.ValidCapability(c.Name) {
-			m = append(m, fmt.Sprintf("Capabilities: %q is not a capability that a plugin can ask for", c.Name))
+			m = append(m, format("Capabilities: %q is not a capability that a plugin can ask for", c.Name))
 		}
 		if c.Reason == "" {
-			m = append(m, fmt.Sprintf("Capabilities: %s has no reason; a person reads it before granting", c.Name))
+			m = append(m, format("Capabilities: %s has no reason; a person reads it before granting", c.Name))
 		}
 	}
 	for _, s := range p.Settings {
 		if !wire.ValidSettingName(s.Name) {
-			m = append(m, fmt.Sprintf("Settings: %q is not a setting name such as base_url", s.Name))
+			m = append(m, format("Settings: %q is not a setting name such as base_url", s.Name))
 		}
 	}
 	return m
@@ -131,7 +136,7 @@ func checkTool(p Plugin, t ToolSpec) []string {
 	}
 	for _, need := range t.tool.Capabilities {
 		if !covered(p.Capabilities, need) {
-			m = append(m, fmt.Sprintf("needs %s, which is not among the plugin's Capabilities", need))
+			m = append(m, format("needs %s, which is not among the plugin's Capabilities", need))
 		}
 	}
 	for _, w := range []struct {
@@ -146,8 +151,8 @@ func checkTool(p Plugin, t ToolSpec) []string {
 			m = append(m, w.name+" "+err.Error())
 		}
 	}
-	for _, s := range []json.RawMessage{t.tool.InputSchema, t.tool.OutputSchema} {
-		if t.err == nil && (!json.Valid(s) || !strings.HasPrefix(strings.TrimSpace(string(s)), "{")) {
+	for _, s := range []string{string(t.tool.InputSchema), string(t.tool.OutputSchema)} {
+		if t.err == nil && (!codec.Valid(s) || !strings.HasPrefix(strings.TrimSpace(s), "{")) {
 			m = append(m, "a schema is not a JSON object")
 		}
 	}
@@ -169,5 +174,5 @@ func oneOf(word string, of []string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is not one of %s", word, strings.Join(of, ", "))
+	return errors.New(format("%q is not one of %s", word, strings.Join(of, ", ")))
 }

@@ -1,211 +1,184 @@
 package sdk
 
 import (
-	"bytes"
-	"encoding"
-	"encoding/json"
-	"fmt"
+	"errors"
 	"reflect"
-	"time"
+	"strconv"
+
+	"github.com/b3abf3ee/portcullis/sdk/internal/codec"
 )
 
-// schema is the part of JSON Schema 2020-12 that Go types turn into. Members
-// are written in this order, so the same type gives the same bytes.
+// schema is the part of JSON Schema 2020-12 that Go types turn into. What is a
+// JSON value in it is kept as JSON text, "" when it is left out.
 type schema struct {
-	Type                 any             `json:"type,omitempty"` // a word, or two for nullable
-	Description          string          `json:"description,omitempty"`
-	Format               string          `json:"format,omitempty"`
-	ContentEncoding      string          `json:"contentEncoding,omitempty"`
-	Enum                 []any           `json:"enum,omitempty"`
-	Default              json.RawMessage `json:"default,omitempty"`
-	Minimum              json.Number     `json:"minimum,omitempty"`
-	Maximum              json.Number     `json:"maximum,omitempty"`
-	MinLength            json.Number     `json:"minLength,omitempty"`
-	MaxLength            json.Number     `json:"maxLength,omitempty"`
-	Pattern              string          `json:"pattern,omitempty"`
-	MinItems             json.Number     `json:"minItems,omitempty"`
-	MaxItems             json.Number     `json:"maxItems,omitempty"`
-	Items                *schema         `json:"items,omitempty"`
-	Properties           properties      `json:"properties,omitempty"`
-	Required             []string        `json:"required,omitempty"`
-	AdditionalProperties any             `json:"additionalProperties,omitempty"` // false or a schema
-	AnyOf                []*schema       `json:"anyOf,omitempty"`
+	types           []string // one, two for nullable, none for anything
+	description     string
+	format          string
+	contentEncoding string
+	enum            []string
+	deflt           string
+	minimum         string
+	maximum         string
+	minLength       string
+	maxLength       string
+	pattern         string
+	minItems        string
+	maxItems        string
+	items           *schema
+	properties      []property // in the order of the struct
+	required        []string
+	closed          bool    // no members but the properties
+	values          *schema // of a map
+	anyOf           []*schema
 }
-
-// properties keeps the order of the struct.
-type properties []property
 
 type property struct {
 	name   string
 	schema *schema
 }
 
-// MarshalJSON writes the properties as one object.
-func (p properties) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, prop := range p {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		name, err := json.Marshal(prop.name)
-		if err != nil {
-			return nil, err
-		}
-		body, err := json.Marshal(prop.schema)
-		if err != nil {
-			return nil, err
-		}
-		b.Write(name)
-		b.WriteByte(':')
-		b.Write(body)
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
-}
+// is reports a schema of exactly this type.
+func (s *schema) is(word string) bool { return len(s.types) == 1 && s.types[0] == word }
 
-var (
-	rawMessage = reflect.TypeFor[json.RawMessage]()
-	number     = reflect.TypeFor[json.Number]()
-	timeType   = reflect.TypeFor[time.Time]()
-	duration   = reflect.TypeFor[time.Duration]()
-	marshaler  = reflect.TypeFor[json.Marshaler]()
-	texter     = reflect.TypeFor[encoding.TextMarshaler]()
-)
-
-// marshals reports a type that encodes itself.
-func marshals(t reflect.Type) bool {
-	return t.Implements(marshaler) || t.Implements(texter) ||
-		reflect.PointerTo(t).Implements(marshaler) || reflect.PointerTo(t).Implements(texter)
-}
-
-// deriver walks one type. open holds the structs being walked, to refuse
-// recursion; defaults collects what the default tags say.
+// deriver turns the table of a type into a schema, so that the two cannot differ.
+// defaults collects what the default tags say.
 type deriver struct {
-	open     []reflect.Type
 	defaults []defaultValue
 	repeated bool // inside a list, map or pointer, where no default can be set
 }
 
-func (d *deriver) derive(t reflect.Type) (*schema, error) {
-	if s, err := d.special(t); s != nil || err != nil {
-		return s, err
+// derive gives the schema of p; offset is where it lies in the whole.
+func (d *deriver) derive(p *codec.Plan, offset uintptr) (*schema, error) {
+	switch p.Kind {
+	case codec.Bool:
+		return typed("boolean"), nil
+	case codec.Float, codec.Number:
+		return typed("number"), nil
+	case codec.Int, codec.Uint:
+		return integer(p.Type), nil
+	case codec.Bytes:
+		return &schema{types: []string{"string"}, contentEncoding: "base64"}, nil
+	case codec.Other:
+		return &schema{types: []string{"string"}, format: p.Format()}, nil
+	case codec.Slice, codec.Array:
+		return d.list(p)
+	case codec.Object:
+		values, err := d.inner(p.Elem)
+		return &schema{types: []string{"object"}, values: values}, err
+	case codec.Struct:
+		return d.object(p, offset)
+	case codec.Pointer:
+		return d.inner(p)
+	case codec.Any, codec.RawText:
+		return &schema{}, nil
 	}
-	switch t.Kind() {
-	case reflect.Bool:
-		return &schema{Type: "boolean"}, nil
-	case reflect.String:
-		return &schema{Type: "string"}, nil
-	case reflect.Float32, reflect.Float64:
-		return &schema{Type: "number"}, nil
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return integer(t), nil
-	case reflect.Slice, reflect.Array:
-		return d.list(t)
-	case reflect.Map:
-		return d.mapping(t)
-	case reflect.Struct:
-		return d.object(t)
-	case reflect.Interface:
-		if t.NumMethod() == 0 {
-			return &schema{}, nil
-		}
-	}
-	return nil, fmt.Errorf("type %s has no JSON Schema", t)
+	return typed("string"), nil
 }
 
-// special answers types whose JSON is not that of their kind.
-func (d *deriver) special(t reflect.Type) (*schema, error) {
-	switch {
-	case t == rawMessage:
-		return &schema{}, nil
-	case t == number:
-		return &schema{Type: "number"}, nil
-	case t == timeType:
-		return &schema{Type: "string", Format: "date-time"}, nil
-	case t == duration:
-		return nil, fmt.Errorf("time.Duration would be nanoseconds: use a number and name the unit, as in timeout_seconds")
-	case t.Kind() == reflect.Pointer || t.Kind() == reflect.Interface:
-		return nil, nil
-	case t.Implements(marshaler) || reflect.PointerTo(t).Implements(marshaler):
-		return nil, fmt.Errorf("type %s encodes itself, so its schema is not known: use a string or json.RawMessage", t)
-	case t.Implements(texter) || reflect.PointerTo(t).Implements(texter):
-		return &schema{Type: "string"}, nil
-	}
-	return nil, nil
-}
+func typed(word string) *schema { return &schema{types: []string{word}} }
 
 // integer states the range of the Go type where it is narrower than what JSON
 // numbers hold exactly.
 func integer(t reflect.Type) *schema {
-	s := &schema{Type: "integer"}
-	switch t.Kind() {
-	case reflect.Int8, reflect.Int16, reflect.Int32:
-		high := int64(1)<<(t.Bits()-1) - 1
-		s.Minimum, s.Maximum = json.Number(fmt.Sprint(-high-1)), json.Number(fmt.Sprint(high))
-	case reflect.Uint8, reflect.Uint16, reflect.Uint32:
-		s.Minimum, s.Maximum = "0", json.Number(fmt.Sprint(uint64(1)<<t.Bits()-1))
-	case reflect.Uint, reflect.Uint64:
-		s.Minimum = "0"
+	s := typed("integer")
+	bits := t.Size() * 8
+	switch unsigned := t.Kind() >= reflect.Uint; {
+	case unsigned && bits < 64:
+		s.minimum, s.maximum = "0", strconv.FormatInt(1<<bits-1, 10)
+	case unsigned:
+		s.minimum = "0"
+	case bits < 64:
+		high := int64(1)<<(bits-1) - 1
+		s.minimum, s.maximum = strconv.FormatInt(-high-1, 10), strconv.FormatInt(high, 10)
 	}
 	return s
 }
 
-func (d *deriver) list(t reflect.Type) (*schema, error) {
-	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 && !marshals(t.Elem()) {
-		return &schema{Type: "string", ContentEncoding: "base64"}, nil
+func (d *deriver) list(p *codec.Plan) (*schema, error) {
+	items, err := d.inner(p.Elem)
+	s := &schema{types: []string{"array"}, items: items}
+	if p.Kind == codec.Array {
+		s.minItems = strconv.Itoa(p.Len)
+		s.maxItems = s.minItems
 	}
-	items, err := d.inner(t.Elem())
-	if err != nil {
-		return nil, fmt.Errorf("element: %w", err)
-	}
-	s := &schema{Type: "array", Items: items}
-	if t.Kind() == reflect.Array {
-		s.MinItems = json.Number(fmt.Sprint(t.Len()))
-		s.MaxItems = s.MinItems
-	}
-	return s, nil
+	return s, err
 }
 
-func (d *deriver) mapping(t reflect.Type) (*schema, error) {
-	if t.Key().Kind() != reflect.String || marshals(t.Key()) {
-		return nil, fmt.Errorf("type %s: keys of a map must be strings", t)
-	}
-	values, err := d.inner(t.Elem())
-	if err != nil {
-		return nil, fmt.Errorf("value: %w", err)
-	}
-	return &schema{Type: "object", AdditionalProperties: values}, nil
-}
+// within says where an error is.
+func within(where string, err error) error { return errors.New(where + ": " + err.Error()) }
 
 // inner derives what may occur any number of times. An element that is a
 // pointer may be null.
-func (d *deriver) inner(t reflect.Type) (*schema, error) {
+func (d *deriver) inner(p *codec.Plan) (*schema, error) {
 	saved := d.repeated
 	d.repeated = true
 	defer func() { d.repeated = saved }()
-	if t.Kind() != reflect.Pointer {
-		return d.derive(t)
+	if p.Kind != codec.Pointer {
+		return d.derive(p, 0)
 	}
-	s, err := d.derive(t.Elem())
+	s, err := d.derive(p.Elem, 0)
 	if err != nil {
 		return nil, err
 	}
 	return nullable(s), nil
 }
 
+func (d *deriver) object(p *codec.Plan, offset uintptr) (*schema, error) {
+	s := &schema{types: []string{"object"}, closed: true}
+	for i := range p.Fields {
+		if err := d.member(&p.Fields[i], offset, s); err != nil {
+			return nil, within("field "+p.Type.String()+"."+p.Fields[i].Name, err)
+		}
+	}
+	return s, nil
+}
+
+// member derives one field and applies its tags.
+func (d *deriver) member(f *codec.Field, offset uintptr, s *schema) error {
+	tag, err := parseTags(f.Tag)
+	if err != nil {
+		return err
+	}
+	p, pointer := f.Plan, f.Plan.Kind == codec.Pointer
+	var child *schema
+	if pointer {
+		p = p.Elem
+		child, err = d.inner(p)
+	} else {
+		child, err = d.derive(p, offset+f.Offset)
+	}
+	if err != nil {
+		return err
+	}
+	if err := tag.apply(child, p); err != nil {
+		return err
+	}
+	if tag.hasDefault {
+		if pointer || d.repeated {
+			return errors.New("a default works on plain fields only, not behind a pointer, list or map")
+		}
+		d.defaults = append(d.defaults, defaultValue{offset: offset + f.Offset, plan: p, json: child.deflt})
+	}
+	if pointer && !f.Optional() {
+		child = nullable(child)
+	}
+	s.properties = append(s.properties, property{f.Name, child})
+	if !pointer && !f.Optional() && !tag.hasDefault {
+		s.required = append(s.required, f.Name)
+	}
+	return nil
+}
+
 // nullable adds null to what a schema allows.
 func nullable(s *schema) *schema {
-	switch word, ok := s.Type.(string); {
-	case !ok: // anything is allowed already
+	switch {
+	case len(s.types) != 1: // anything is allowed already
 		return s
-	case len(s.Enum) > 0 || s.Properties != nil || s.Items != nil || s.AdditionalProperties != nil:
-		d := s.Description
-		s.Description = ""
-		return &schema{Description: d, AnyOf: []*schema{s, {Type: "null"}}}
-	default:
-		s.Type = []string{word, "null"}
-		return s
+	case len(s.enum) > 0 || s.properties != nil || s.items != nil || s.closed || s.values != nil:
+		text := s.description
+		s.description = ""
+		return &schema{description: text, anyOf: []*schema{s, typed("null")}}
 	}
+	s.types = append(s.types, "null")
+	return s
 }

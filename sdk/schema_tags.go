@@ -1,20 +1,19 @@
 package sdk
 
 import (
-	"encoding/json"
-	"fmt"
+	"errors"
 	"reflect"
 	"strconv"
 	"strings"
+	"unsafe"
+
+	"github.com/b3abf3ee/portcullis/sdk/internal/codec"
 )
 
 // tags is what the struct tags of one field say. The rule is one: the tag's key
 // is the JSON Schema keyword and its value the keyword's, except desc for
 // description and enum, whose words are separated by |.
 type tags struct {
-	name       string
-	skip       bool
-	omit       bool // omitempty or omitzero
 	hasDefault bool
 	keywords   []keyword
 }
@@ -25,168 +24,132 @@ type keyword struct{ key, value string }
 // misspelt keyword would otherwise be a rule that is silently not there.
 func parseTags(tag reflect.StructTag) (tags, error) {
 	var t tags
-	rest := string(tag)
 	for {
-		rest = strings.TrimLeft(rest, " ")
-		if rest == "" {
-			return t, nil
-		}
-		key, after, ok := strings.Cut(rest, ":")
-		quoted, err := strconv.QuotedPrefix(after)
-		if !ok || err != nil || key == "" {
-			return t, fmt.Errorf("tag %q is not key:\"value\" pairs", tag)
-		}
-		value, err := strconv.Unquote(quoted)
-		if err != nil {
-			return t, fmt.Errorf("tag %q: %w", tag, err)
+		key, value, rest, ok, err := codec.NextTag(tag)
+		if err != nil || !ok {
+			return t, err
 		}
 		if err := t.set(key, value); err != nil {
 			return t, err
 		}
-		rest = after[len(quoted):]
+		tag = rest
 	}
 }
 
 func (t *tags) set(key, value string) error {
 	switch key {
 	case "json":
-		return t.setJSON(value)
+		return nil // the table has read it
 	case "desc", "enum", "minimum", "maximum", "minLength", "maxLength", "pattern", "format", "minItems", "maxItems":
 	case "default":
 		t.hasDefault = true
 	default:
-		return fmt.Errorf("tag %s is not one of json, desc, enum, default, minimum, maximum, minLength, maxLength, pattern, format, minItems, maxItems", key)
+		return errors.New("tag " + key + " is not one of json, desc, enum, default, minimum, maximum, minLength, maxLength, pattern, format, minItems, maxItems")
 	}
 	t.keywords = append(t.keywords, keyword{key, value})
 	return nil
 }
 
-func (t *tags) setJSON(value string) error {
-	if value == "-" {
-		t.skip = true
-		return nil
-	}
-	name, options, _ := strings.Cut(value, ",")
-	t.name = name
-	for o := range strings.SplitSeq(options, ",") {
-		switch o {
-		case "":
-		case "omitempty", "omitzero":
-			t.omit = true
-		default:
-			return fmt.Errorf("json option %s is not supported", o)
-		}
-	}
-	return nil
-}
-
-// apply puts the keywords into s, the schema of typ. On a list, minItems,
+// apply puts the keywords into s, the schema of p. On a list, minItems,
 // maxItems, desc and default are the list's (which has no default) and every
 // other keyword is its elements'.
-func (t *tags) apply(s *schema, typ reflect.Type) error {
+func (t *tags) apply(s *schema, p *codec.Plan) error {
 	for _, k := range t.keywords {
-		to, of := s, typ
+		to, of := s, p
 		list := k.key == "desc" || k.key == "minItems" || k.key == "maxItems" || k.key == "default"
-		if s.Items != nil && !list {
-			to, of = s.Items, typ.Elem()
+		if s.items != nil && !list {
+			to, of = s.items, p.Elem
 		}
 		if err := to.set(k, of); err != nil {
-			return fmt.Errorf("tag %s:%q: %w", k.key, k.value, err)
+			return errors.New("tag " + k.key + ":" + strconv.Quote(k.value) + ": " + err.Error())
 		}
 	}
 	return nil
 }
 
-func (s *schema) set(k keyword, t reflect.Type) error {
+func (s *schema) set(k keyword, p *codec.Plan) error {
 	switch k.key {
 	case "desc":
-		s.Description = k.value
+		s.description = k.value
 		return nil
 	case "format":
-		s.Format = k.value
+		s.format = k.value
 		return s.only("string")
 	case "pattern":
-		s.Pattern = k.value
+		s.pattern = k.value
 		return s.only("string")
 	case "minLength":
-		return s.count(&s.MinLength, k.value, "string")
+		return s.count(&s.minLength, k.value, "string")
 	case "maxLength":
-		return s.count(&s.MaxLength, k.value, "string")
+		return s.count(&s.maxLength, k.value, "string")
 	case "minItems":
-		return s.count(&s.MinItems, k.value, "array")
+		return s.count(&s.minItems, k.value, "array")
 	case "maxItems":
-		return s.count(&s.MaxItems, k.value, "array")
+		return s.count(&s.maxItems, k.value, "array")
 	case "minimum":
-		return s.bound(&s.Minimum, k.value)
+		return s.bound(&s.minimum, k.value)
 	case "maximum":
-		return s.bound(&s.Maximum, k.value)
+		return s.bound(&s.maximum, k.value)
 	case "enum":
-		return s.enum(k.value, t)
+		return s.setEnum(k.value, p)
 	}
-	return s.setDefault(k.value, t)
+	return s.setDefault(k.value, p)
 }
 
 // only refuses a keyword that JSON Schema would ignore on this type.
 func (s *schema) only(types ...string) error {
 	for _, t := range types {
-		if s.Type == t {
+		if s.is(t) {
 			return nil
 		}
 	}
-	return fmt.Errorf("works on %s, this is %v", strings.Join(types, " or "), s.Type)
+	return errors.New("works on " + strings.Join(types, " or ") + ", this is " + strings.Join(s.types, " or "))
 }
 
-func (s *schema) count(to *json.Number, value, on string) error {
-	if _, err := strconv.ParseUint(value, 10, 31); err != nil {
-		return fmt.Errorf("is not a count")
+func (s *schema) count(to *string, value, on string) error {
+	if !codec.ValidNumber(value) || len(value) > 9 || strings.Trim(value, "0123456789") != "" {
+		return errors.New("is not a count")
 	}
-	*to = json.Number(value)
+	*to = value
 	return s.only(on)
 }
 
-func (s *schema) bound(to *json.Number, value string) error {
-	if !json.Valid([]byte(value)) {
-		return fmt.Errorf("is not a number")
+func (s *schema) bound(to *string, value string) error {
+	if _, err := strconv.ParseFloat(value, 64); err != nil || !codec.ValidNumber(value) {
+		return errors.New("is not a number")
 	}
-	if _, err := strconv.ParseFloat(value, 64); err != nil {
-		return fmt.Errorf("is not a number")
-	}
-	*to = json.Number(value)
+	*to = value
 	return s.only("integer", "number")
 }
 
-func (s *schema) enum(value string, t reflect.Type) error {
+func (s *schema) setEnum(value string, p *codec.Plan) error {
 	for word := range strings.SplitSeq(value, "|") {
-		v, err := literal(word, t)
+		v, err := literal(word, p)
 		if err != nil {
 			return err
 		}
-		s.Enum = append(s.Enum, v)
+		s.enum = append(s.enum, v)
 	}
 	return s.only("string", "integer", "number")
 }
 
-func (s *schema) setDefault(value string, t reflect.Type) error {
+func (s *schema) setDefault(value string, p *codec.Plan) error {
 	if err := s.only("string", "integer", "number", "boolean"); err != nil {
 		return err
 	}
-	v, err := literal(value, t)
-	s.Default = v
+	v, err := literal(value, p)
+	s.deflt = v
 	return err
 }
 
-// literal turns a tag's text into JSON that t can hold.
-func literal(text string, t reflect.Type) (json.RawMessage, error) {
-	raw := json.RawMessage(text)
-	if t.Kind() == reflect.String || marshals(t) {
-		b, err := json.Marshal(text)
-		if err != nil {
-			return nil, err
-		}
-		raw = b
+// literal turns a tag's text into JSON that p can hold.
+func literal(text string, p *codec.Plan) (string, error) {
+	json := text
+	if p.Kind == codec.String || p.Kind == codec.Other || p.Kind == codec.Bytes {
+		json = quote(text)
 	}
-	if err := json.Unmarshal(raw, reflect.New(t).Interface()); err != nil {
-		return nil, fmt.Errorf("does not fit %s", t)
+	if err := p.Decode(json, unsafe.Pointer(reflect.New(p.Type).Elem().UnsafeAddr())); err != nil {
+		return "", errors.New("does not fit " + p.Type.String())
 	}
-	return raw, nil
+	return json, nil
 }

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
+
+	"github.com/b3abf3ee/portcullis/sdk/internal/codec"
 )
 
 type place struct {
@@ -17,11 +20,21 @@ type base struct {
 	ID int64 `json:"id"`
 }
 
+// extra is what options add to a tool.
+func extra(opts ...Option) codec.Extra {
+	var t ToolSpec
+	for _, o := range opts {
+		o(&t)
+	}
+	return t.extra
+}
+
 type celsius float64
 
 func (c celsius) MarshalText() ([]byte, error) { return []byte("warm"), nil }
 
 func TestSchemaOfEachKind(t *testing.T) {
+	more := extra(Times(), Text[celsius](), Maps[string, map[string]int64]())
 	for _, c := range []struct {
 		of   any
 		want string
@@ -76,7 +89,7 @@ func TestSchemaOfEachKind(t *testing.T) {
 		}{}, `{"type":"object","properties":{"id":{"type":"integer"},"inner":{"type":"object","properties":{"id":{"type":"integer"}},"required":["id"],"additionalProperties":false}},"required":["id","inner"],"additionalProperties":false}`},
 		{json.RawMessage{}, `{"type":"object"}`},
 	} {
-		got, err := deriveInput(reflect.TypeOf(c.of))
+		got, err := deriveInput(reflect.TypeOf(c.of), more)
 		if err != nil {
 			t.Errorf("%T: %v", c.of, err)
 			continue
@@ -112,6 +125,9 @@ func TestSchemaRefusals(t *testing.T) {
 		{struct{ F func() }{}, "has no JSON Schema"},
 		{struct{ E error }{}, "error has no JSON Schema"},
 		{struct{ M map[int]string }{}, "keys of a map must be strings"},
+		{struct{ M map[string]place }{}, "type map[string]sdk.place needs the option sdk.Maps[string, sdk.place]() of its tool"},
+		{struct{ T time.Time }{}, "add the option sdk.Times() to its tool"},
+		{struct{ C celsius }{}, "add the option sdk.Text[sdk.celsius]() to its tool"},
 		{struct{ O opaque }{}, "encodes itself"},
 		{struct{ O []opaque }{}, "encodes itself"},
 		{struct {
@@ -164,14 +180,14 @@ func TestSchemaRefusals(t *testing.T) {
 			} `json:"a"`
 		}{}, "a default works on plain fields only"},
 	} {
-		_, err := deriveInput(reflect.TypeOf(c.of))
+		_, err := deriveInput(reflect.TypeOf(c.of), codec.Extra{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%T: %v\nwant %s", c.of, err, c.want)
 		}
 	}
 	if _, err := deriveOutput(reflect.TypeFor[struct {
 		A int `json:"a" default:"1"`
-	}]()); err == nil || !strings.Contains(err.Error(), "no meaning in a result") {
+	}](), codec.Extra{}); err == nil || !strings.Contains(err.Error(), "no meaning in a result") {
 		t.Errorf("a default in a result: %v", err)
 	}
 	if _, err := parseTags(`json:"a" desc`); err == nil {
@@ -189,19 +205,23 @@ func TestDecodeSetsDefaultsWhereTheCallerIsSilent(t *testing.T) {
 			} `json:"deep"`
 		} `json:"inner,omitempty"`
 	}
-	c, err := deriveInput(reflect.TypeFor[in]())
+	c, err := deriveInput(reflect.TypeFor[in](), codec.Extra{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var v in
-	if err := c.decode([]byte(`{"inner":{"mode":"slow"}}`), reflect.ValueOf(&v).Elem()); err != nil {
+	var first in
+	if err := c.setDefaults(unsafe.Pointer(&first)); err != nil {
+		t.Fatal(err)
+	}
+	v := first
+	if err := c.decode(`{"inner":{"mode":"slow"}}`, unsafe.Pointer(&v)); err != nil {
 		t.Fatal(err)
 	}
 	if v.N != 3 || v.Inner.Mode != "slow" || !v.Inner.Deep.On {
 		t.Fatalf("got %+v", v)
 	}
-	v = in{}
-	if err := c.decode([]byte(`{"n":0,"inner":{"deep":{"on":false}}}`), reflect.ValueOf(&v).Elem()); err != nil {
+	v = first
+	if err := c.decode(`{"n":0,"inner":{"deep":{"on":false}}}`, unsafe.Pointer(&v)); err != nil {
 		t.Fatal(err)
 	}
 	if v.N != 0 || v.Inner.Mode != "fast" || v.Inner.Deep.On {

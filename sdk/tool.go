@@ -2,18 +2,21 @@ package sdk
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
+	"errors"
 	"reflect"
+	"unsafe"
 
+	"github.com/b3abf3ee/portcullis/sdk/internal/codec"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
 // ToolSpec is one tool of a [Plugin]; [Tool] makes it.
 type ToolSpec struct {
-	tool wire.Tool
-	run  func(ctx context.Context, args []byte, h Host) ([]byte, error)
-	err  error // found while making it, told by Register
+	tool  wire.Tool
+	extra codec.Extra // types that options add
+	// run appends the result to dst.
+	run func(ctx context.Context, dst []byte, args string, h Host) ([]byte, error)
+	err error // found while making it, told by Register
 }
 
 // Option changes what a tool states about itself.
@@ -31,31 +34,40 @@ func Tool[In, Out any](name, description string, handler func(ctx context.Contex
 		Name: name, Description: description,
 		Risk: RiskMedium, Approval: ApprovalPrompt, Recovery: RecoveryManual,
 	}}
-	in, err := deriveInput(reflect.TypeFor[In]())
-	if err != nil {
-		t.err = fmt.Errorf("input: %w", err)
-	}
-	out, err := deriveOutput(reflect.TypeFor[Out]())
-	if err != nil && t.err == nil {
-		t.err = fmt.Errorf("output: %w", err)
-	}
-	if handler == nil && t.err == nil {
-		t.err = fmt.Errorf("handler is nil")
-	}
-	t.tool.InputSchema, t.tool.OutputSchema = in.json, out.json
 	for _, o := range opts {
 		o(&t)
 	}
-	t.run = func(ctx context.Context, args []byte, h Host) ([]byte, error) {
-		var v In
-		if err := in.decode(args, reflect.ValueOf(&v).Elem()); err != nil {
+	in, err := deriveInput(reflect.TypeFor[In](), t.extra)
+	if err != nil {
+		t.err = within("input", err)
+	}
+	out, err := deriveOutput(reflect.TypeFor[Out](), t.extra)
+	if err != nil && t.err == nil {
+		t.err = within("output", err)
+	}
+	if handler == nil && t.err == nil {
+		t.err = errors.New("handler is nil")
+	}
+	if t.tool.InputSchema == nil {
+		t.tool.InputSchema = in.json
+	}
+	if t.tool.OutputSchema == nil {
+		t.tool.OutputSchema = out.json
+	}
+	first := new(In) // what every call starts from
+	if t.err == nil {
+		t.err = in.setDefaults(unsafe.Pointer(first))
+	}
+	t.run = func(ctx context.Context, dst []byte, args string, h Host) ([]byte, error) {
+		v := *first
+		if err := in.decode(args, unsafe.Pointer(&v)); err != nil {
 			return nil, err
 		}
 		result, err := handler(ctx, v, h)
 		if err != nil {
 			return nil, err
 		}
-		return encodeResult(reflect.ValueOf(&result).Elem())
+		return out.encode(dst, unsafe.Pointer(&result))
 	}
 	return t
 }
@@ -85,10 +97,10 @@ func ReadOnly() Option {
 // InputSchema replaces the derived schema, for a handler whose In is
 // json.RawMessage. The text is a JSON object.
 func InputSchema(text string) Option {
-	return func(t *ToolSpec) { t.tool.InputSchema = json.RawMessage(text) }
+	return func(t *ToolSpec) { t.tool.InputSchema = wire.RawJSON(text) }
 }
 
 // OutputSchema replaces the derived schema of the result.
 func OutputSchema(text string) Option {
-	return func(t *ToolSpec) { t.tool.OutputSchema = json.RawMessage(text) }
+	return func(t *ToolSpec) { t.tool.OutputSchema = wire.RawJSON(text) }
 }

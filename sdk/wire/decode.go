@@ -1,3 +1,5 @@
+//go:build !wasip1
+
 package wire
 
 import (
@@ -8,8 +10,9 @@ import (
 )
 
 // Decode reads exactly one JSON value of at most limit bytes into v; a member
-// that v does not have is refused. It is the guest's decoder, and small on
-// purpose: the host, which reads hostile bytes, uses a stricter one.
+// that v does not have is refused. It is for tests and tools on the
+// outside of a guest: a guest reads with sdk's own codec, and the host, which
+// reads hostile bytes, with a stricter decoder.
 func Decode(data []byte, limit int, v any) error {
 	if len(data) > limit {
 		return fmt.Errorf("wire: message has %d bytes, at most %d are allowed", len(data), limit)

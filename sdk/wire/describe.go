@@ -1,7 +1,5 @@
 package wire
 
-import "encoding/json"
-
 // Description is the output of [ExportDescribe]: everything of a manifest that
 // the author wrote. Digest, exports and imports are read from the binary and
 // are not the author's to state.
@@ -77,10 +75,10 @@ const (
 
 // Tool is one tool as the model and the policy see it.
 type Tool struct {
-	Name         string          `json:"name"`
-	Description  string          `json:"description"`
-	InputSchema  json.RawMessage `json:"input_schema"`  // JSON Schema 2020-12, an object
-	OutputSchema json.RawMessage `json:"output_schema"` // the same
+	Name         string  `json:"name"`
+	Description  string  `json:"description"`
+	InputSchema  RawJSON `json:"input_schema"`  // JSON Schema 2020-12, an object
+	OutputSchema RawJSON `json:"output_schema"` // the same
 	// Capabilities is what this tool uses, out of the plugin's.
 	Capabilities []string `json:"capabilities,omitempty"`
 	Risk         string   `json:"risk"`     // see [Risks]

@@ -13,6 +13,6 @@
 // codes. A trap means that the guest broke the contract.
 //
 // The package refuses what is too large before it looks inside. Decoding is
-// left to the side that does it: a guest uses [Decode], the host its own
-// stricter decoder. Nothing here outlives a call, so nothing survives a crash.
+// left to the side that does it: a guest uses the codec of package sdk, the host its
+// own stricter decoder. Nothing here outlives a call, so nothing survives a crash.
 package wire

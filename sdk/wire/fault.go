@@ -2,8 +2,8 @@ package wire
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
+	"strconv"
 )
 
 // Code says why an answer is no. It is an error itself, so that
@@ -76,7 +76,7 @@ func (f *Fault) Check() error {
 		return errors.New("wire: fault code is not one of the contract's ten")
 	}
 	if len(f.Message) > MaxFaultMessage {
-		return fmt.Errorf("wire: fault message has %d bytes, at most %d are allowed", len(f.Message), MaxFaultMessage)
+		return errors.New("wire: fault message has " + strconv.Itoa(len(f.Message)) + " bytes, at most " + strconv.Itoa(MaxFaultMessage) + " are allowed")
 	}
 	return nil
 }

@@ -1,8 +1,8 @@
 package wire
 
 import (
-	"encoding/binary"
-	"fmt"
+	"errors"
+	"strconv"
 )
 
 // framePrefix is the length of the length.
@@ -16,7 +16,8 @@ func EncodeFrame(header, body []byte) ([]byte, error) {
 		return nil, err
 	}
 	frame := make([]byte, 0, framePrefix+len(header)+len(body))
-	frame = binary.LittleEndian.AppendUint32(frame, uint32(len(header)))
+	n := uint32(len(header))
+	frame = append(frame, byte(n), byte(n>>8), byte(n>>16), byte(n>>24))
 	frame = append(frame, header...)
 	return append(frame, body...), nil
 }
@@ -25,12 +26,12 @@ func EncodeFrame(header, body []byte) ([]byte, error) {
 // It applies the bounds of [EncodeFrame] and looks at no byte past the frame.
 func SplitFrame(frame []byte) (header, body []byte, err error) {
 	if len(frame) < framePrefix {
-		return nil, nil, fmt.Errorf("wire: frame of %d bytes has no header length", len(frame))
+		return nil, nil, errors.New("wire: frame of " + strconv.Itoa(len(frame)) + " bytes has no header length")
 	}
 	rest := frame[framePrefix:]
-	n := binary.LittleEndian.Uint32(frame)
+	n := uint32(frame[0]) | uint32(frame[1])<<8 | uint32(frame[2])<<16 | uint32(frame[3])<<24
 	if uint64(n) > uint64(len(rest)) {
-		return nil, nil, fmt.Errorf("wire: frame says its header has %d bytes, only %d follow", n, len(rest))
+		return nil, nil, errors.New("wire: frame says its header has " + strconv.Itoa(int(n)) + " bytes, only " + strconv.Itoa(len(rest)) + " follow")
 	}
 	if err := checkFrame(int(n), len(rest)-int(n)); err != nil {
 		return nil, nil, err
@@ -41,11 +42,15 @@ func SplitFrame(frame []byte) (header, body []byte, err error) {
 func checkFrame(header, body int) error {
 	switch {
 	case header == 0:
-		return fmt.Errorf("wire: frame has an empty header")
+		return errors.New("wire: frame has an empty header")
 	case header > MaxHeaderBytes:
-		return fmt.Errorf("wire: frame header has %d bytes, at most %d are allowed", header, MaxHeaderBytes)
+		return tooLong("header", header, MaxHeaderBytes)
 	case body > MaxBodyBytes:
-		return fmt.Errorf("wire: frame body has %d bytes, at most %d are allowed", body, MaxBodyBytes)
+		return tooLong("body", body, MaxBodyBytes)
 	}
 	return nil
+}
+
+func tooLong(part string, have, most int) error {
+	return errors.New("wire: frame " + part + " has " + strconv.Itoa(have) + " bytes, at most " + strconv.Itoa(most) + " are allowed")
 }

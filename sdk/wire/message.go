@@ -1,9 +1,6 @@
 package wire
 
-import (
-	"encoding/json"
-	"errors"
-)
+import "errors"
 
 // Call is the input of [ExportInvoke]: one tool, one set of arguments. The host
 // has validated Args against the tool's input schema before it sends them.
@@ -13,13 +10,13 @@ type Call struct {
 	// Tool is a name from the guest's own [Description].
 	Tool string `json:"tool"`
 	// Args is a JSON object.
-	Args json.RawMessage `json:"args"`
+	Args RawJSON `json:"args"`
 }
 
 // Reply is the output of [ExportInvoke]. Exactly one member is set.
 type Reply struct {
-	Result json.RawMessage `json:"result,omitempty"`
-	Fault  *Fault          `json:"fault,omitempty"`
+	Result RawJSON `json:"result,omitempty"`
+	Fault  *Fault  `json:"fault,omitempty"`
 }
 
 // Check reports a reply that has both members, neither, or a fault that the
