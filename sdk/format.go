@@ -3,7 +3,6 @@ package sdk
 import (
 	"reflect"
 	"strconv"
-	"strings"
 )
 
 // format is fmt.Sprintf for what goes into messages: text, errors, numbers and
@@ -22,7 +21,9 @@ func format(text string, args ...any) string {
 		if i >= len(text) {
 			return string(append(out, "%!(NOVERB)"...))
 		}
-		switch v.c = text[i]; {
+		v.c = text[i]
+		v.plus = v.plus && v.c != 'v' // there it asks for names of fields
+		switch {
 		case v.c == '%':
 			out = append(out, '%')
 		case next >= len(args):
@@ -94,15 +95,22 @@ func (v *verb) append(dst []byte, arg any) []byte {
 	case pad <= 0:
 		return append(dst, text...)
 	case v.minus:
-		return append(append(dst, text...), strings.Repeat(" ", pad)...)
-	case v.zero && number && !strings.HasSuffix(text, "Inf") && text != "NaN":
+		return fill(append(dst, text...), ' ', pad)
+	case v.zero && number && text[len(text)-1] <= '9':
 		sign := 0
 		if text[0] == '-' || text[0] == '+' {
 			sign = 1
 		}
-		return append(append(append(dst, text[:sign]...), strings.Repeat("0", pad)...), text[sign:]...)
+		return append(fill(append(dst, text[:sign]...), '0', pad), text[sign:]...)
 	}
-	return append(append(dst, strings.Repeat(" ", pad)...), text...)
+	return append(fill(dst, ' ', pad), text...)
+}
+
+func fill(dst []byte, c byte, n int) []byte {
+	for range n {
+		dst = append(dst, c)
+	}
+	return dst
 }
 
 func firstRunes(s string, n int) string {
@@ -267,9 +275,6 @@ func (v *verb) float(f float64, bits int) (string, bool, bool) {
 		return "", false, false
 	}
 	text := strconv.FormatFloat(f, form, prec, bits)
-	if v.c == 'v' && prec < 0 {
-		text = shortest(f, bits, text)
-	}
 	if v.plus && text[0] != '-' && text[0] != '+' {
 		text = "+" + text
 	}
@@ -280,14 +285,4 @@ func (v *verb) float(f float64, bits int) (string, bool, bool) {
 		text = "+Inf" // fmt shows the sign of an infinity always
 	}
 	return text, true, true
-}
-
-// shortest is %v: as %g, with an exponent from 1e21 instead of from the digits
-// that there are.
-func shortest(f float64, bits int, text string) string {
-	mantissa, exp, has := strings.Cut(text, "e+")
-	if !has || len(exp) > 2 || exp > "20" || mantissa == "" {
-		return text
-	}
-	return strconv.FormatFloat(f, 'f', -1, bits)
 }

@@ -107,7 +107,7 @@ func (s *schema) only(types ...string) error {
 }
 
 func (s *schema) count(to *string, value, on string) error {
-	if !codec.ValidNumber(value) || len(value) > 9 || strings.Trim(value, "0123456789") != "" {
+	if !codec.ValidNumber(value) || len(value) > 9 || strings.ContainsAny(value, "-.eE") {
 		return errors.New("is not a count")
 	}
 	*to = value

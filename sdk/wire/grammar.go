@@ -8,16 +8,13 @@ import "strings"
 // ValidToolName reports whether s is a tool name: two or more words joined by
 // dots, ^[a-z][a-z0-9]*(\.[a-z][a-z0-9_]*)+$, at most [MaxToolName] bytes.
 func ValidToolName(s string) bool {
-	words := strings.Split(s, ".")
-	if len(s) > MaxToolName || len(words) < 2 {
+	word, rest, dot := strings.Cut(s, ".")
+	if len(s) > MaxToolName || !dot || !wordOf(word, isLower, isLowerDigit) {
 		return false
 	}
-	for i, w := range words {
-		more := isLowerDigit
-		if i > 0 {
-			more = func(c byte) bool { return isLowerDigit(c) || c == '_' }
-		}
-		if !wordOf(w, isLower, more) {
+	for dot {
+		word, rest, dot = strings.Cut(rest, ".")
+		if !wordOf(word, isLower, func(c byte) bool { return isLowerDigit(c) || c == '_' }) {
 			return false
 		}
 	}
@@ -42,26 +39,22 @@ func ValidVersion(s string) bool {
 	}
 	s, build, hasBuild := strings.Cut(s, "+")
 	core, pre, hasPre := strings.Cut(s, "-")
-	parts := strings.Split(core, ".")
-	if len(parts) != 3 {
-		return false
-	}
-	for _, p := range parts {
-		if !isNumber(p) {
-			return false
-		}
-	}
-	return (!hasPre || versionTail(pre, true)) && (!hasBuild || versionTail(build, false))
+	major, rest, _ := strings.Cut(core, ".")
+	minor, patch, dots := strings.Cut(rest, ".")
+	return dots && isNumber(major) && isNumber(minor) && isNumber(patch) &&
+		(!hasPre || versionTail(pre, true)) && (!hasBuild || versionTail(build, false))
 }
 
 // versionTail checks dot-separated identifiers; before the plus a number has no
 // leading zero.
 func versionTail(s string, pre bool) bool {
-	for id := range strings.SplitSeq(s, ".") {
+	for more := true; more; {
+		var id string
+		id, s, more = strings.Cut(s, ".")
 		if !wordOf(id, isVersionChar, isVersionChar) {
 			return false
 		}
-		if pre && strings.Trim(id, "0123456789") == "" && !isNumber(id) {
+		if pre && wordOf(id, isDigit, isDigit) && !isNumber(id) {
 			return false
 		}
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,6 +35,9 @@ type note struct {
 	Call string `json:"call,omitempty"`
 }
 
+// noteJSON is how a note is stored.
+var noteJSON = sdk.JSONOf[note]()
+
 // keyPrefix leaves room for keys of other kinds.
 const keyPrefix = "note/"
 
@@ -61,8 +63,8 @@ func fetch(kv sdk.KV, id string) (note, int64, error) {
 
 // decode reads a stored value as the bounded thing that was written.
 func decode(value []byte) (note, error) {
-	var n note
-	if err := json.Unmarshal(value, &n); err != nil {
+	n, err := noteJSON.Decode(value)
+	if err != nil {
 		return note{}, err
 	}
 	return n, n.check()

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"strconv"
 
@@ -131,13 +129,11 @@ func changed(id string) error {
 
 // put stores n when the key still has the version expected, 0 for none.
 func put(kv sdk.KV, id string, n note, expected int64) (int64, error) {
-	var value bytes.Buffer
-	enc := json.NewEncoder(&value)
-	enc.SetEscapeHTML(false) // it would make six bytes of one
-	if err := enc.Encode(n); err != nil {
+	value, err := noteJSON.Encode(n)
+	if err != nil {
 		return 0, err
 	}
-	return kv.CompareAndSet(keyPrefix+id, value.Bytes(), expected)
+	return kv.CompareAndSet(keyPrefix+id, value, expected)
 }
 
 // written finds n at id, when the same call wrote it there before.

@@ -21,6 +21,7 @@ type encoder struct {
 	depth int
 }
 
+//go:noinline
 func (e *encoder) byte(c byte) { e.buf = append(e.buf, c) }
 
 func (e *encoder) value(p *Plan, v unsafe.Pointer) (err error) {

@@ -62,7 +62,7 @@ func (o *Writer) Bytes() []byte {
 }
 
 // Reader reads the value of one member of a message; one of its methods is
-// called, once.
+// called, once. null leaves what a method would set as it is.
 type Reader struct{ d decoder }
 
 // Members reads text, exactly one JSON object. member is called with each name
@@ -78,6 +78,9 @@ func Members(text string, member func(name string, r *Reader) error) error {
 
 // Members reads an object, as the function does.
 func (r *Reader) Members(member func(name string, r *Reader) error) error {
+	if r.Null() {
+		return nil
+	}
 	if err := r.open('{', "an object"); err != nil {
 		return err
 	}
@@ -102,6 +105,9 @@ func (r *Reader) Members(member func(name string, r *Reader) error) error {
 
 // List reads an array; element reads each value.
 func (r *Reader) List(element func(r *Reader) error) error {
+	if r.Null() {
+		return nil
+	}
 	if err := r.open('[', "an array"); err != nil {
 		return err
 	}
@@ -129,6 +135,9 @@ func (r *Reader) open(bracket byte, want string) error {
 
 // Text reads a string.
 func (r *Reader) Text(to *string) error {
+	if r.Null() {
+		return nil
+	}
 	c, err := r.d.peek()
 	if err == nil && c != '"' {
 		err = r.d.mismatch(c, "a string")
@@ -141,6 +150,9 @@ func (r *Reader) Text(to *string) error {
 
 // Int reads a whole number.
 func (r *Reader) Int(to *int64) error {
+	if r.Null() {
+		return nil
+	}
 	c, err := r.d.peek()
 	if err != nil {
 		return err
@@ -150,6 +162,9 @@ func (r *Reader) Int(to *int64) error {
 
 // Bool reads true or false.
 func (r *Reader) Bool(to *bool) error {
+	if r.Null() {
+		return nil
+	}
 	c, err := r.d.peek()
 	if err != nil {
 		return err

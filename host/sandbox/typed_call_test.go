@@ -2,8 +2,10 @@ package sandbox_test
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -37,6 +39,31 @@ func BenchmarkTypedCall(b *testing.B) {
 	}
 	b.ReportMetric(float64((spent-idle).Nanoseconds())/1000, "guest-us/call")
 	b.ReportMetric(float64(idle.Nanoseconds())/1000, "noop-us/call")
+}
+
+// The guest's collector runs many times over these calls, while values are half
+// read. What comes back is what went in.
+func TestTypedCallsUnderTheGuestsCollector(t *testing.T) {
+	wasm, _ := meterWith(t, echoGuest(t), wasmbin.DefaultLimits())
+	k := newKernel(t, wasm)
+	for i, size := range []int{200, 1 << 10, 64 << 10, 256 << 10, 200} {
+		in := message(size)
+		var want, got any
+		if err := json.Unmarshal([]byte(`{"result":`+in+`}`), &want); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			out := k.invoke(t, []byte(`{"id":"eff_1","tool":"echo.copy","args":`+in+`}`))
+			if err := json.Unmarshal([]byte(out), &got); err != nil || !reflect.DeepEqual(got, want) {
+				t.Fatalf("call %d, %d bytes: %v, got %.200s", i, size, err, out)
+			}
+		}
+	}
+	for _, bad := range []string{`{"id":1,"id":2}`, `{"idd":1}`, `{"id":1e3}`} {
+		if out := k.invoke(t, []byte(`{"id":"eff_1","tool":"echo.copy","args":`+bad+`}`)); !strings.HasPrefix(out, `{"fault":{"code":"invalid","message":"the arguments do not fit: `) {
+			t.Errorf("%s gave %s", bad, out)
+		}
+	}
 }
 
 // BenchmarkColdCompile is what the first load of a minimal Go tool costs the
