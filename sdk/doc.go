@@ -27,6 +27,6 @@
 //
 // The package imports little on purpose. A guest with it is about 2.9 MB, of
 // which 2.2 MB are Go's runtime and package context; encoding/json and fmt would
-// add 0.9 MB, net/http, even for its types only, 2.5 MB (see sdk/httpx). So the
+// add 1.0 MB, net/http, even for its types only, 2.5 MB (see sdk/httpx). So the
 // JSON codec, the schema deriver and the formatting of [Errorf] are our own.
 package sdk

@@ -9,7 +9,7 @@ import (
 )
 
 // JSON reads and writes values of one type as a tool's arguments and results are
-// read and written: for what a plugin keeps in [KV] or a file, without the 0.6 MB
+// read and written: for what a plugin keeps in [KV] or a file, without the 1.0 MB
 // and the time of encoding/json. [JSONOf] makes it.
 type JSON[T any] struct{ plan *codec.Plan }
 

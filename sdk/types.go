@@ -18,7 +18,7 @@ func Maps[K ~string, V any]() Option {
 	return func(t *ToolSpec) { t.extra.Maps = append(t.extra.Maps, codec.MapOf[K, V]()) }
 }
 
-// Times lets In and Out have time.Time, as RFC 3339 text. It adds 0.05 MB.
+// Times lets In and Out have time.Time, as RFC 3339 text. It adds 0.09 MB.
 func Times() Option {
 	return func(t *ToolSpec) {
 		c := textType[time.Time]()
