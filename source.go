@@ -13,7 +13,7 @@ import (
 // Module is the path of this module, which a plugin's go.mod requires.
 const Module = "github.com/b3abf3ee/portcullis"
 
-//go:embed LICENSE sdk/*.go sdk/wire/*.go sdk/internal/abi/*.go sdk/manifest/*.go sdk/plugintest/*.go
+//go:embed LICENSE sdk/*.go sdk/wire/*.go sdk/internal/abi/*.go sdk/internal/codec/*.go sdk/manifest/*.go sdk/plugintest/*.go
 var sdkFiles embed.FS
 
 // SDK is the source of everything that a plugin is compiled and tested with, by its path below the module: sdk,
