@@ -24,7 +24,11 @@ func TestFormatIsSprintf(t *testing.T) {
 	args := []any{
 		"text", "é😀", "", "q\"b", plainName("named"), 0, -7, int8(-3), uint16(9), uint64(math.MaxUint64), int64(math.MinInt64), 'x', true, false,
 		1.5, -0.25, 1e21, 1e20, 123456789.0, 1e-5, 0.0001, 1e6, float32(0.1), math.Inf(1), math.NaN(), []byte("raw"),
-		errors.New("an error"), spoken(4), time.Second, []string{"a", "b c"}, []int{1, 2}, []float64{}, NotFound, nil,
+		errors.New("an error"), spoken(4), time.Second,
+		[]string{"a", "b c"},
+		[]int{1, 2},
+		[]float64{},
+		NotFound, nil,
 	}
 	verbs := []string{"%v", "%s", "%q", "%d", "%x", "%X", "%t", "%c", "%f", "%.2f", "%8.3f", "%e", "%g", "%+d", "%5d", "%-5d|", "%05d", "%08.3f", "%10s", "%-10s|", "%.2s", "%6.1f", "%o", "%b", "%#x", "%+v", "%3c"}
 	same := 0
@@ -71,9 +75,22 @@ func FuzzFormat(f *testing.F) {
 			verb string
 			arg  any
 		}{
-			{"%v", s}, {"%q", s}, {"%x", s}, {fmt.Sprintf("%%%d.%ds", width, prec), s}, {fmt.Sprintf("%%-%ds", width), s},
-			{"%d", n}, {"%x", n}, {fmt.Sprintf("%%0%dd", width), n}, {fmt.Sprintf("%%+%dd", width), n}, {"%v", uint32(n)},
-			{"%v", x}, {"%v", float32(x)}, {"%g", x}, {"%e", x}, {fmt.Sprintf("%%%d.%df", width, prec), x}, {fmt.Sprintf("%%0%d.%df", width, prec), x},
+			{"%v", s},
+			{"%q", s},
+			{"%x", s},
+			{fmt.Sprintf("%%%d.%ds", width, prec), s},
+			{fmt.Sprintf("%%-%ds", width), s},
+			{"%d", n},
+			{"%x", n},
+			{fmt.Sprintf("%%0%dd", width), n},
+			{fmt.Sprintf("%%+%dd", width), n},
+			{"%v", uint32(n)},
+			{"%v", x},
+			{"%v", float32(x)},
+			{"%g", x},
+			{"%e", x},
+			{fmt.Sprintf("%%%d.%df", width, prec), x},
+			{fmt.Sprintf("%%0%d.%df", width, prec), x},
 		} {
 			if got, want := format(v.verb, v.arg), fmt.Sprintf(v.verb, v.arg); got != want {
 				t.Errorf("%s of %#v is %q, by fmt %q", v.verb, v.arg, got, want)
