@@ -40,8 +40,8 @@ func (ungranted) PluginGrants(context.Context, string) (capability.Snapshot, err
 	return capability.Snapshot{}, nil
 }
 
-// document is one argument object of about size bytes: one long text, or many small records.
-func document(shape string, size int) []byte {
+// echoDocument is one argument object of about size bytes: one long text, or many small records.
+func echoDocument(shape string, size int) []byte {
 	var doc []byte
 	if shape == "text" {
 		const line = "The gateway reads its rules once, at start. A rule that can never decide is an error; see rules in the manual. "
@@ -136,7 +136,7 @@ func BenchmarkExecute(b *testing.B) {
 			for _, shape := range []string{"text", "records"} {
 				for _, secrets := range []int{0, 16} {
 					b.Run(fmt.Sprintf("%s/%dKiB/%s/%dsecrets", run.name, size>>10, shape, secrets), func(b *testing.B) {
-						benchExecute(b, run.of(b), document(shape, size), secrets)
+						benchExecute(b, run.of(b), echoDocument(shape, size), secrets)
 					})
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/b3abf3ee/portcullis/host/effect"
+	"github.com/b3abf3ee/portcullis/policy/document"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -72,4 +73,18 @@ func FuzzDecodeReply(f *testing.F) {
 			t.Fatalf("%q does not read the same again: %v", data, err)
 		}
 	})
+}
+
+// Arguments that the gate did not read are read before they go out: what was read must be what is sent.
+func TestCallReadsWhatTheGateDidNot(t *testing.T) {
+	read, err := document.ParseStrict([]byte(`{"a":1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for args, goes := range map[string]bool{`{"a":1}`: true, `{"a":1,"a":2}`: false, `[1]`: false, `{"a":1}{}`: false, `{"b":2}`: true} {
+		in, err := encodeCall(effect.Call{Effect: "eff_1", Tool: "demo.run", Arguments: []byte(args), Read: read})
+		if (err == nil) != goes || goes && !bytes.Contains(in, []byte(args)) {
+			t.Errorf("arguments %s: %s, %v", args, in, err)
+		}
+	}
 }
