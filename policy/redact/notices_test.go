@@ -66,3 +66,11 @@ func FuzzNotices(f *testing.F) {
 		}
 	})
 }
+
+// A name that had nothing to hide in one record may have in the next.
+func TestANameIsSensitiveInEveryRecord(t *testing.T) {
+	v, err := Build(Set{}, DefaultBounds(), JSON([]byte(`[{"password":"","n":1},{"password":null,"n":2},{"password":"letmein","n":3}]`)))
+	if err != nil || strings.Contains(v.Debug.String(), "letmein") || !strings.Contains(v.Debug.String(), `"n":3`) {
+		t.Errorf("%s, %v", v.Debug, err)
+	}
+}
