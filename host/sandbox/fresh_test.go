@@ -14,7 +14,7 @@ import (
 )
 
 // entered counts the test in as a call of the plugin's, until it ends.
-func entered(t *testing.T, p *Plugin) *machine {
+func entered(t testing.TB, p *Plugin) *machine {
 	t.Helper()
 	code, err := p.engine.enter(t.Context(), p.module)
 	if err != nil {

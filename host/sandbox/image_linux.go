@@ -12,11 +12,12 @@ const (
 	// copyBelow is the size up to which a whole copy is cheaper than asking the
 	// kernel what was written, and small enough to stay resident.
 	copyBelow = 64 << 10
-	// hotBytes is how much of one instance stays resident between calls until it
-	// is trimmed: copying over a page costs a fortieth of faulting it in.
+	// hotBytes is how much of one instance, and of its memory beyond the image,
+	// stays resident between calls until it is trimmed: writing over a page costs
+	// a fortieth of faulting it in.
 	hotBytes = 4 << 20
-	// hotTail is the same for memory beyond the image.
-	hotTail = 256 << 10
+	// hotTail is the size up to which memory beyond the image is cleared unasked.
+	hotTail = 128 << 10
 )
 
 // image is a linear memory as initialisation left it. A small one is a copy. A
@@ -104,15 +105,25 @@ func (im *image) restore(l *linear) bool {
 		ok = im.uncover(l)
 	}
 	if l.high > im.size {
-		rest := l.base[im.size:l.high]
-		if len(rest) <= hotTail || !l.held {
-			clear(rest)
-		} else {
-			ok = ok && unix.Madvise(rest, unix.MADV_DONTNEED) == nil
-		}
+		ok = im.cut(l) && ok
 	}
-	l.high = im.size
 	return ok
+}
+
+// cut makes zero what lies beyond the image.
+func (im *image) cut(l *linear) bool {
+	rest := l.base[im.size:l.high]
+	l.high = im.size
+	switch {
+	case len(rest) <= hotTail || !l.held:
+		clear(rest)
+		return true
+	case im.pages != nil && im.pages.each(rest, &l.entries, hotBytes/pageBytes, func(at int) {
+		clear(rest[at : at+pageBytes])
+	}):
+		return true
+	}
+	return unix.Madvise(rest, unix.MADV_DONTNEED) == nil
 }
 
 // cover maps the image over a memory.
@@ -142,6 +153,7 @@ func (im *image) uncover(l *linear) bool {
 // trim gives back every page of a restored memory that is its own. It reads the
 // same afterwards.
 func (im *image) trim(l *linear) {
+	l.entries = nil
 	if l.covered {
 		_ = unix.Madvise(l.base[:im.size], unix.MADV_DONTNEED)
 	}

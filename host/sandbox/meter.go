@@ -33,14 +33,14 @@ const fuelSlice = 250_000
 const maxStack = 32 << 20
 
 // metered writes a module that pays for what it executes, whose start function
-// waits to be called and whose mutable globals can be read and set; what comes
-// out is what runs. The error is a [*wasmbin.Refusal].
+// waits to be called, whose mutable globals can be read and set and whose data
+// lies in few segments; what comes out is what runs. The error is a [*wasmbin.Refusal].
 func metered(m *wasmbin.Module) ([]byte, error) {
 	m, err := m.ExportStart(startExport)
 	if err != nil {
 		return nil, err
 	}
-	out, _, err := wasmbin.Meter(m, wasmbin.Options{
+	out, _, err := wasmbin.Meter(m.JoinData(), wasmbin.Options{
 		YieldModule: yieldModule, YieldName: yieldName, FuelExport: fuelExport, Stack: maxStack, GlobalPrefix: globalExports,
 	})
 	if err != nil {
