@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -199,5 +200,27 @@ func TestBoundsOfTheEngineAreChecked(t *testing.T) {
 			_ = e.Close(t.Context())
 			t.Errorf("%+v was taken", cfg)
 		}
+	}
+}
+
+// The bytes of one response are no longer there for the next.
+func TestResponsesShareTheirBytes(t *testing.T) {
+	limits := sandbox.LimitsOf(wire.Limits{})
+	limits.HTTPBytes = 1000
+	var allowed []int64
+	s := sandbox.NewSession(limits, sandbox.CallOptions{
+		Abilities: everything,
+		HTTP: doer(func(_ context.Context, req wire.HTTPRequest, _ []byte) (wire.HTTPReply, []byte, error) {
+			allowed = append(allowed, req.MaxBytes)
+			return wire.HTTPReply{Status: 200}, make([]byte, min(600, req.MaxBytes)), nil
+		}),
+	}, time.Now, nil)
+	for range 3 {
+		if _, err := s.Serve(t.Context(), wire.ImportHTTP, frame(`{"method":"GET","url":"http://x/"}`, "")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(allowed, []int64{1000, 400}) {
+		t.Errorf("responses of up to %d bytes", allowed)
 	}
 }

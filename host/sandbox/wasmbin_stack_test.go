@@ -8,6 +8,8 @@ import (
 	"github.com/b3abf3ee/portcullis/host/sandbox"
 	"github.com/b3abf3ee/portcullis/host/sandbox/wasmbin"
 	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 )
 
@@ -130,5 +132,64 @@ func TestRealRecursionFits(t *testing.T) {
 	res, err := mod.ExportedFunction("nest").Call(t.Context(), nested)
 	if err != nil || res[0] != 2*nested {
 		t.Errorf("%v, %.200s", res, fmt.Sprint(err))
+	}
+}
+
+// An exception passes frames that give nothing back themselves: who catches it
+// does. Blocks and loops can both be where it leads.
+func TestCaughtExceptionsGiveStackBack(t *testing.T) {
+	thrower := []byte{
+		0x20, 0, 0x04, 0x40, 0x20, 0, 0x41, 1, 0x6b, 0x10, 0, 0x05, 0x08, 0, 0x0b, 0x0b, // if n: call itself with n-1, else throw
+	}
+	inBlock := []byte{
+		0x03, 0x40, 0x02, 0x40, 0x1f, 0x40, 1, 2, 0, 0x41, 5, 0x10, 0, 0x0b, 0x0b, // loop, block, try: call, catch to the block
+		0x20, 0, 0x41, 1, 0x6b, 0x22, 0, 0x0d, 0, 0x0b, 0x0b, // while --n
+	}
+	inLoop := []byte{
+		0x03, 0x40, 0x20, 0, 0x41, 1, 0x6b, 0x22, 0, 0x04, 0x40, // loop, while --n
+		0x1f, 0x40, 1, 2, 1, 0x41, 5, 0x10, 0, 0x0b, // try: call, catch to the loop
+		0x0b, 0x0b, 0x0b,
+	}
+	out := []byte{0x1f, 0x40, 1, 2, 0, 0x41, 5, 0x10, 0, 0x0b, 0x0b} // catch to the end of the function
+	made := &wasmbin.Module{
+		Types: []wasmbin.FuncType{{}, {Params: []byte{wasmbin.I32}}},
+		Tags:  []uint32{0},
+		Funcs: []uint32{1, 1, 1, 0},
+	}
+	for i, code := range [][]byte{thrower, inBlock, inLoop, out} {
+		made.Bodies = append(made.Bodies, wasmbin.Body{Code: code})
+		made.Exports = append(made.Exports, wasmbin.Export{Name: string(rune('a' + i)), Kind: wasmbin.KindFunc, Index: uint32(i)})
+	}
+	m, err := wasmbin.Read(made.Encode(), specLimits(wasmbin.Core2|wasmbin.Exceptions))
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := meterOptions
+	opt.Stack = 4000
+	metered, report, err := wasmbin.Meter(m, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	metered.Exports = append(metered.Exports, wasmbin.Export{Name: stackExport, Kind: wasmbin.KindGlobal, Index: report.StackGlobal})
+	rt := wazero.NewRuntimeWithConfig(t.Context(), wazero.NewRuntimeConfigCompiler().WithCoreFeatures(api.CoreFeaturesV2|experimental.CoreFeaturesExceptionHandling))
+	t.Cleanup(func() { _ = rt.Close(t.Context()) })
+	yieldInto(t, rt, func(left int64) int64 {
+		if left == wasmbin.StackPassed {
+			panic(errDeep)
+		}
+		return 50
+	})
+	mod, err := rt.Instantiate(t.Context(), metered.Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, args := range map[string][]uint64{"b": {100}, "c": {100}, "d": nil} {
+		before := mod.ExportedGlobal(stackExport).Get()
+		if _, err := mod.ExportedFunction(name).Call(t.Context(), args...); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if after := mod.ExportedGlobal(stackExport).Get(); after != before {
+			t.Errorf("%s: of its stack it kept %d bytes", name, before-after)
+		}
 	}
 }
