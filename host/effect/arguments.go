@@ -19,6 +19,12 @@ const (
 	MaxArgumentDepth = 64
 )
 
+// Bounds of one number of a result.
+const (
+	maxNumber = 400 // bytes: the longest double without an exponent has 309 digits
+	maxPower  = 400
+)
+
 // maxExactInteger is the largest integer that every I-JSON reader agrees on (RFC 7493 section 2.2).
 const maxExactInteger = 1<<53 - 1
 
@@ -107,13 +113,28 @@ func exact(number string) bool {
 	return f >= -maxExactInteger && f <= maxExactInteger
 }
 
+// ordinary reports whether a number is one that a double holds, within rounding, and is not written at a length that
+// no double needs.
+func ordinary(number string) bool {
+	if len(number) > maxNumber {
+		return false
+	}
+	_, power, has := strings.Cut(strings.ToLower(number), "e")
+	if n, err := strconv.Atoi(power); has && (err != nil || n > maxPower || n < -maxPower) {
+		return false
+	}
+	_, err := strconv.ParseFloat(number, 64)
+	return err == nil
+}
+
 // tidy keeps a decoder's own sentence without its package prefix: the reader is a person or a model.
 func tidy(err error) string { return strings.TrimPrefix(err.Error(), "jsontext: ") }
 
-// readStrict reads raw, which must be one strict JSON value inside the depth bound; the error says why it is not.
+// readStrict reads raw, which must be one strict JSON value inside the depth bound; the error says why it is not. Its
+// numbers must be such as a double holds: 1e999999 is nine bytes that take a reader with exact numbers a million digits.
 func readStrict(raw []byte) (document.Document, error) {
 	read, err := document.ParseStrict(raw)
-	if err == nil && read.Depth() <= MaxArgumentDepth {
+	if err == nil && read.Depth() <= MaxArgumentDepth && ordinaryNumbers(&read) {
 		return read, nil
 	}
 	if why := strictFault(raw); why != nil {
@@ -122,12 +143,29 @@ func readStrict(raw []byte) (document.Document, error) {
 	return document.Document{}, err
 }
 
+func ordinaryNumbers(d *document.Document) bool {
+	for i := range d.Len() {
+		t := d.At(i)
+		if t.Kind != document.Scalar {
+			continue
+		}
+		if text := d.Literal(t); text[0] <= '9' && !ordinary(string(text)) {
+			return false
+		}
+	}
+	return true
+}
+
 // strictFault reads raw token by token to say what is wrong with it, or nil.
 func strictFault(raw []byte) error {
 	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(false), jsontext.AllowInvalidUTF8(false))
 	for first := true; first || dec.StackDepth() > 0; first = false {
-		if _, err := dec.ReadToken(); err != nil {
+		tok, err := dec.ReadToken()
+		if err != nil {
 			return err
+		}
+		if tok.Kind() == '0' && !ordinary(tok.String()) {
+			return fmt.Errorf("number %.40s at %s is not one that a double holds", tok.String(), dec.StackPointer())
 		}
 		if dec.StackDepth() > MaxArgumentDepth {
 			return fmt.Errorf("it is nested deeper than %d", MaxArgumentDepth)

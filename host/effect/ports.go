@@ -60,7 +60,7 @@ type Outcome struct {
 
 // reading is the result, read strictly.
 func (o Outcome) reading() (document.Document, error) {
-	if o.Read.Len() > 0 && o.Read.Depth() <= MaxArgumentDepth && bytes.Equal(o.Read.Bytes(), o.Result) {
+	if o.Read.Len() > 0 && o.Read.Depth() <= MaxArgumentDepth && ordinaryNumbers(&o.Read) && bytes.Equal(o.Read.Bytes(), o.Result) {
 		return o.Read, nil
 	}
 	return readStrict(o.Result)

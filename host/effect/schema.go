@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/b3abf3ee/portcullis/policy/document"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -14,10 +15,14 @@ import (
 	"golang.org/x/text/message"
 )
 
-// Schema is one compiled JSON Schema (draft 2020-12). It is safe for concurrent use.
+// Schema is one compiled JSON Schema (draft 2020-12). It is safe for concurrent use; checks by the library take turns.
 type Schema struct {
 	of    *jsonschema.Schema
 	plain *shape // nil where a keyword needs the library
+	size  size
+
+	mu    sync.Mutex // guards meter
+	meter *meter
 }
 
 // maxSchemaBytes bounds a schema document; a tool with a larger one is not usable by a model anyway.
@@ -30,7 +35,8 @@ func (noRemote) Load(url string) (any, error) {
 	return nil, fmt.Errorf("reference to %s: a schema may only refer to itself", url)
 }
 
-// CompileSchema compiles a schema that refers to nothing outside itself. Formats are checked.
+// CompileSchema compiles a schema that refers to nothing outside itself. Formats are checked. What one check may cost
+// is bounded by the size of the document, whatever the schema.
 func CompileSchema(raw json.RawMessage) (*Schema, error) {
 	if len(raw) > maxSchemaBytes {
 		return nil, fmt.Errorf("effect: schema has %d bytes, the limit is %d", len(raw), maxSchemaBytes)
@@ -43,6 +49,8 @@ func CompileSchema(raw json.RawMessage) (*Schema, error) {
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(noRemote{})
 	c.AssertFormat()
+	m := &meter{}
+	c.UseRegexpEngine(m.pattern)
 	const here = "portcullis:schema"
 	if err := c.AddResource(here, doc); err != nil {
 		return nil, fmt.Errorf("effect: add schema: %w", err)
@@ -51,7 +59,12 @@ func CompileSchema(raw json.RawMessage) (*Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("effect: compile schema: %w", err)
 	}
-	return &Schema{s, plainly(s)}, nil
+	plain := plainly(s)
+	size, err := m.attach(s)
+	if err != nil {
+		return nil, err
+	}
+	return &Schema{of: s, plain: plain, size: size, meter: m}, nil
 }
 
 // SchemaFault is why a document does not fit: the place and the rule, never the value.
@@ -70,9 +83,14 @@ func (s *Schema) Check(doc json.RawMessage) []SchemaFault {
 	if err != nil {
 		return []SchemaFault{{"", "is not JSON"}}
 	}
-	err = s.of.Validate(value)
-	if err == nil {
+	if len(doc)*s.size.enum > maxLooks {
+		return []SchemaFault{costly}
+	}
+	switch err = s.validate(value, min(checkMost, checkBase+checkPerByte*len(doc))); {
+	case err == nil:
 		return nil
+	case errors.Is(err, errTooCostly):
+		return []SchemaFault{costly}
 	}
 	var bad *jsonschema.ValidationError
 	if !errors.As(err, &bad) {
@@ -84,10 +102,22 @@ func (s *Schema) Check(doc json.RawMessage) []SchemaFault {
 // check is [Schema.Check] of a document that was read already. The plain keywords are held against the tokens as they
 // lie; whatever these do not let through the library judges, and words.
 func (s *Schema) check(doc *document.Document) []SchemaFault {
-	if s.plain != nil && s.plain.fits(doc, doc.Root()) {
+	if s.plain != nil && len(doc.Bytes())*s.size.all <= maxLooks && s.plain.fits(doc, doc.Root()) {
 		return nil
 	}
 	return s.Check(doc.Bytes())
+}
+
+// costly is the fault of a document that its schema makes too dear to check.
+var costly = SchemaFault{"", "takes too long to check against its schema"}
+
+// validate asks the library, for at most so many visits.
+func (s *Schema) validate(value any, visits int) (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer tooCostly(&err)
+	s.meter.left = visits
+	return s.of.Validate(value)
 }
 
 func leaves(e *jsonschema.ValidationError, into []SchemaFault) []SchemaFault {
