@@ -42,6 +42,7 @@ func (s *Session) keepLog(rec wire.LogRecord) {
 	}
 	if s.logBytes+int64(size) > maxLogTotal {
 		s.stats.LogDropped++
+		s.logBytes = maxLogTotal // the log is full: no further line is worth escaping
 		return
 	}
 	s.stats.LogLines++
