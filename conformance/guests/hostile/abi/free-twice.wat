@@ -1,0 +1,11 @@
+;; free-twice gives the same block back three times, then what never was one, and goes on.
+(func (export "portcullis_invoke") (result i32)
+  (local $b i64)
+  (local.set $b (call $alloc (i64.const 8)))
+  (call $free (local.get $b))
+  (call $free (local.get $b))
+  (call $free (local.get $b))
+  (call $free (i64.const 1))
+  (call $free (i64.const -1))
+  (call $free (call $input_offset))
+  (call $ok))

@@ -1,0 +1,3 @@
+;; file-read reads the file of its arguments.
+(import "extism:host/user" "portcullis_fs_read" (func $f (param i64) (result i64)))
+(func (export "portcullis_invoke") (result i32) (call $tell (call $f (call $args))))

@@ -1,0 +1,3 @@
+;; http-endless-body asks for a body that has no end.
+(import "extism:host/user" "portcullis_http" (func $http (param i64) (result i64)))
+(func (export "portcullis_invoke") (result i32) (call $tell (call $http (call $args))))

@@ -1,0 +1,21 @@
+;; kv-flood keeps values of 64 KiB under ever new keys and answers the first refusal.
+(import "extism:host/user" "portcullis_kv_set" (func $set (param i64) (result i64)))
+(data (i32.const 1024) "{\"key\":\"aaa\"}")
+(func $letter (param $at i32) (param $v i32)
+  (i32.store8 (local.get $at) (i32.add (i32.const 97) (i32.and (local.get $v) (i32.const 15)))))
+(func (export "portcullis_invoke") (result i32)
+  (local $b i64) (local $r i64) (local $i i32)
+  (loop $l
+    (local.set $i (i32.add (local.get $i) (i32.const 1)))
+    (call $letter (i32.const 1032) (i32.shr_u (local.get $i) (i32.const 8)))
+    (call $letter (i32.const 1033) (i32.shr_u (local.get $i) (i32.const 4)))
+    (call $letter (i32.const 1034) (local.get $i))
+    (local.set $b (call $frame (i32.const 1024) (i32.const 13) (i32.const 65536)))
+    (local.set $r (call $set (local.get $b)))
+    (call $free (local.get $b))
+    (call $load (i64.add (local.get $r) (i64.const 4)) (i32.const 4096) (i32.const 8))
+    (if (i32.eq (i32.load8_u (i32.const 4098)) (i32.const 0x66)) ;; {"fault": and not {"version":
+      (then (return (call $tell (local.get $r)))))
+    (call $free (local.get $r))
+    (br $l))
+  (i32.const 0))

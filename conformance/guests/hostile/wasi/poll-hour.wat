@@ -1,0 +1,6 @@
+;; poll-hour sleeps for an hour, once.
+(import "wasi_snapshot_preview1" "poll_oneoff" (func $poll (param i32 i32 i32 i32) (result i32)))
+(func (export "portcullis_invoke") (result i32)
+  (i64.store (i32.const 1048) (i64.const 3600000000000))
+  (drop (call $poll (i32.const 1024) (i32.const 2048) (i32.const 1) (i32.const 3072)))
+  (call $ok))
