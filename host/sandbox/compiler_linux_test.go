@@ -147,6 +147,31 @@ func TestTheCompilerIsKilledAtItsDeadline(t *testing.T) {
 	}
 }
 
+// A compiler that uses nothing up is killed when the time is over, and whatever it
+// has started with it.
+func TestACompilerThatSleepsIsKilled(t *testing.T) {
+	started := filepath.Join(t.TempDir(), "pid")
+	sleeper := Compiler{Path: "/bin/sh", Args: []string{"-c", "sleep 300 & echo $! >" + started + "; wait"}, Env: []string{"PATH=/usr/bin:/bin"}}
+	e := openEngine(t, Config{CacheDir: t.TempDir(), Compiler: sleeper, CompileTimeout: time.Second})
+	begun := time.Now()
+	_, err := e.LoadForeign(t.Context(), Foreign{Name: "p", Wasm: answering(3), Exports: []string{"run"}})
+	var le *LoadError
+	if !errors.As(err, &le) || le.Code != CodeCompileTimeout {
+		t.Fatalf("error %v", err)
+	}
+	if took := time.Since(begun); took > 15*time.Second {
+		t.Errorf("it took %s to be killed after one", took)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(readFile(t, started))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the child's child is gone", func() bool {
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		return err != nil || strings.Contains(string(status), ") Z ")
+	})
+}
+
 // The system's limits hold by themselves: on processor time when nobody is there
 // to keep the deadline, on memory when a step is too large to be watched.
 func TestTheSystemStopsTheCompiler(t *testing.T) {

@@ -26,6 +26,10 @@
 // Guests see no file system, environment, arguments or standard streams; files,
 // values and network are abilities over ports, checked again at each use.
 //
-// Compiled code is kept on disk in an owner-only folder. It is the only thing
-// here that survives a crash, and a cache: removing it costs time.
+// The engine's compiler cannot be interrupted: modules are compiled by a child
+// process ([SelfCompiler]) that is bounded and killed at a deadline, into an
+// owner-only folder. Code from that folder is checked against what was written
+// before it is loaded, with a plugin's first call; what was called longest ago
+// leaves memory first. The folder is the only thing here that survives a crash,
+// and a cache: removing it costs time.
 package sandbox

@@ -42,6 +42,21 @@ func TestARecordIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
+// A record in which a single bit is another is none.
+func TestAChangedRecordIsNone(t *testing.T) {
+	data, err := sampleRecord(t).encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range data {
+		data[i] ^= 1
+		if _, ok := decodeRecord(data); ok {
+			t.Errorf("byte %d of %d may be changed", i, len(data))
+		}
+		data[i] ^= 1
+	}
+}
+
 // A record whose names lead out of its entry is none.
 func TestARecordStaysInItsEntry(t *testing.T) {
 	for name, change := range map[string]func(*record){
