@@ -16,8 +16,10 @@
 // A call gets a fresh instance, its own blocks and its own budget; nothing of
 // one call is visible to another. Guest code pays for what it executes and asks
 // the host for more every few microseconds to milliseconds, which is when
-// deadline, cancellation and fuel are looked at: package wasmbin rewrites every
-// module at load. Module start and _initialize run under the call's deadline and
+// deadline, cancellation and fuel are looked at and others get the processor:
+// package wasmbin rewrites every module at load. Host calls pay as well, for
+// themselves and for the bytes they move. The memory of all calls and the calls
+// of one plugin have a bound in the engine. Module start and _initialize run under the call's deadline and
 // without its authority. How the call ended is a value, an
 // [Outcome], decided from the host's context, clock and counters only: a guest
 // cannot forge it. A call returns soon after its deadline whatever guest and
