@@ -13,14 +13,19 @@
 // or the operator has not granted, entry points of the wrong type. Each refusal
 // is a [*LoadError] whose sentence says what to do.
 //
-// A call gets a fresh instance, its own blocks and its own budget; nothing of
-// one call is visible to another. Guest code pays for what it executes and asks
-// the host for more every few microseconds to milliseconds, which is when
-// deadline, cancellation and fuel are looked at and others get the processor:
-// package wasmbin rewrites every module at load. Host calls pay as well, for
-// themselves and for the bytes they move. The memory of all calls and the calls
-// of one plugin have a bound in the engine. Module start and _initialize run under the call's deadline and
-// without its authority. How the call ended is a value, an
+// A call gets an instance to itself in the state that initialisation left, its
+// own blocks and its own budget; nothing of one call is visible to another. A
+// plugin is initialised once, under the deadline of its first call and without
+// that call's authority, and a snapshot taken. After a call that ended well its
+// instance is restored from it and kept; after any other it is discarded, and a
+// module whose state the engine cannot restore is made anew for each call.
+//
+// Guest code pays for what it executes and asks the host for more every few
+// microseconds to milliseconds, which is when deadline, cancellation and fuel are
+// looked at and others get the processor: package wasmbin rewrites every module
+// at load. Host calls pay as well, for themselves and for the bytes they move.
+// The memory of all calls and the calls of one plugin have a bound in the engine.
+// How the call ended is a value, an
 // [Outcome], decided from the host's context, clock and counters only: a guest
 // cannot forge it. A call returns soon after its deadline whatever guest and
 // host functions do.
