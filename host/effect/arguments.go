@@ -23,6 +23,8 @@ const (
 const (
 	maxNumber = 400 // bytes: the longest double without an exponent has 309 digits
 	maxPower  = 400
+
+	plainNumber = 32 // bytes of one that any double holds, when it has no exponent
 )
 
 // maxExactInteger is the largest integer that every I-JSON reader agrees on (RFC 7493 section 2.2).
@@ -119,6 +121,9 @@ func ordinary(number string) bool {
 	if len(number) > maxNumber {
 		return false
 	}
+	if len(number) <= plainNumber && !strings.ContainsAny(number, "eE") {
+		return true
+	}
 	_, power, has := strings.Cut(strings.ToLower(number), "e")
 	if n, err := strconv.Atoi(power); has && (err != nil || n > maxPower || n < -maxPower) {
 		return false
@@ -149,7 +154,7 @@ func ordinaryNumbers(d *document.Document) bool {
 		if t.Kind != document.Scalar {
 			continue
 		}
-		if text := d.Literal(t); text[0] <= '9' && !ordinary(string(text)) {
+		if text := d.Literal(t); text[0] <= '9' && !ordinary(string(text)) { // most are short: no copy is made of those
 			return false
 		}
 	}
