@@ -1,0 +1,120 @@
+package sandbox_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/conformance/conformancetest"
+	"github.com/b3abf3ee/portcullis/host/sandbox"
+	"github.com/b3abf3ee/portcullis/sdk/manifest"
+	"github.com/b3abf3ee/portcullis/sdk/wire"
+)
+
+// BenchmarkTwentyGoPlugins is a host with twenty plugins in Go whose code is on
+// disk: until all are loaded, the first call of one, four of them in use, all of
+// them called, and none left.
+func BenchmarkTwentyGoPlugins(b *testing.B) {
+	const plugins, hot = 20, 4
+	dir := conformancetest.Plugin(b, "calc")
+	text, err := os.ReadFile(filepath.Join(dir, manifest.FileName))
+	if err != nil {
+		b.Fatal(err)
+	}
+	cfg := sandbox.Config{CacheDir: b.TempDir(), Compiler: conformancetest.Compiler(b)}
+	sources := twenty(b, cfg, dir, text, plugins)
+	call := func(p *sandbox.Plugin) time.Duration {
+		begun := time.Now()
+		if out := p.Call(b.Context(), wire.ExportDescribe, nil, sandbox.CallOptions{}); out.Status != sandbox.OK {
+			b.Fatalf("%s (%s) %s %v", out.Status, out.Reason, out.Text, out.Err)
+		}
+		return time.Since(begun)
+	}
+	const mb = 1 << 20
+	for b.Loop() {
+		before := sandbox.Resident(b)
+		begun := time.Now()
+		e, err := sandbox.Open(b.Context(), cfg)
+		if err != nil {
+			b.Fatal(err)
+		}
+		var loaded []*sandbox.Plugin
+		for _, s := range sources {
+			p, err := e.Load(b.Context(), s)
+			if err != nil {
+				b.Fatal(err)
+			}
+			loaded = append(loaded, p)
+		}
+		b.ReportMetric(float64(time.Since(begun).Milliseconds()), "ms-ready")
+		ready := sandbox.Resident(b)
+		b.ReportMetric(float64(ready)/mb, "MB-ready")
+
+		first := call(loaded[0])
+		b.ReportMetric(float64(sandbox.Resident(b)-ready)/mb, "MB-a-plugin")
+		alone, err := loaded[1].LoadOnly(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(first)/float64(alone), "x-first-call-over-cached-compile")
+		for _, p := range loaded[:hot] {
+			call(p)
+		}
+		b.ReportMetric(float64(sandbox.Resident(b))/mb, "MB-4-hot")
+		for _, p := range loaded {
+			call(p)
+		}
+		used := sandbox.Resident(b)
+		b.ReportMetric(float64(used)/mb, "MB-all-called")
+		for _, p := range loaded {
+			if err := p.Close(context.Background()); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(100*float64(used-sandbox.Resident(b))/float64(used-before), "%-back")
+		if err := e.Close(context.Background()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// twenty makes plugins that differ in a custom section, and their compiled code.
+func twenty(b *testing.B, cfg sandbox.Config, dir string, text []byte, n int) (sources []sandbox.Source) {
+	e := open(b, cfg)
+	var first []byte
+	for i := range n {
+		m, err := manifest.Parse(text)
+		if err != nil {
+			b.Fatal(err)
+		}
+		wasm, err := os.ReadFile(filepath.Join(dir, m.Wasm.File))
+		if err != nil {
+			b.Fatal(err)
+		}
+		wasm = append(wasm, 0, 4, 1, 'n', byte(i), 0)
+		m.Wasm.SHA256, m.Wasm.Size, m.ID = digest(wasm), int64(len(wasm)), fmt.Sprint(m.ID, i)
+		m.Exports = append(m.Exports, wire.ExportDescribe)
+		path := filepath.Join(b.TempDir(), "p.wasm")
+		if err := os.WriteFile(path, wasm, 0o600); err != nil {
+			b.Fatal(err)
+		}
+		s := sandbox.Source{Manifest: m, Path: path, Granted: everything}
+		if i == 0 {
+			p, err := e.Load(b.Context(), s)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if err := p.Close(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+			first = wasm
+		} else if err := e.CopyCode(first, wasm); err != nil {
+			b.Fatal(err)
+		}
+		sources = append(sources, s)
+	}
+	return sources
+}
