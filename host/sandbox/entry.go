@@ -63,19 +63,19 @@ func (c *codeCache) find(digest string) (record, bool) {
 // was read and no other, so that the engine can find nothing else.
 func (c *codeCache) verify(r record) (folder string, wasm []byte, err error) {
 	folder = filepath.Join(c.dir, r.folder)
-	engine, code := filepath.Split(filepath.Clean(r.code.Name))
+	engine, name := filepath.Split(filepath.Clean(r.code.Name))
 	if err := holdsOnly(folder, meteredName, filepath.Clean(engine)); err != nil {
 		return "", nil, err
 	}
-	if err := holdsOnly(filepath.Join(folder, engine), code); err != nil {
+	if err := holdsOnly(filepath.Join(folder, engine), name); err != nil {
 		return "", nil, err
 	}
-	if err := c.same(r.folder, r.code, io.Discard); err != nil {
-		return "", nil, err
-	}
+	code := make(chan error, 1)
+	go func() { code <- c.same(r.folder, r.code, io.Discard) }() // reading is most of loading
 	var module bytes.Buffer
 	module.Grow(int(r.wasm.Bytes))
-	if err := c.same(r.folder, r.wasm, &module); err != nil {
+	err = c.same(r.folder, r.wasm, &module)
+	if err := errors.Join(<-code, err); err != nil {
 		return "", nil, err
 	}
 	return folder, module.Bytes(), nil
