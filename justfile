@@ -12,7 +12,7 @@ default:
     @just --list
 
 # everything that must hold before a change lands
-check: test vet fmt wasip1 race conform fuzz clean-tree
+check: test vet fmt wasip1 race conform guards fuzz clean-tree
 
 # the unit, script and contract tests, as the README says
 test:
@@ -49,6 +49,10 @@ race:
 goroutine-packages:
     @git ls-files '*.go' | grep -vE '^(plugins|sdk/internal|conformance/guests)/|/testdata/|_test\.go$' \
       | xargs grep -slE '^\s*go (func|[a-z])|sync\.|atomic\.|errgroup\.' | xargs -n1 dirname | sort -u | sed 's|^|./|'
+
+# take each guard out in turn and see that its test notices (some minutes)
+guards *ARGS:
+    go run ./conformance/guards {{ ARGS }}
 
 # the conformance suite over the bundled plugins: native, our engine and the Extism engine agree
 conform:

@@ -1,0 +1,125 @@
+package main
+
+import "slices"
+
+// The packages whose tests notice.
+const (
+	inBinary  = "./host/sandbox/wasmbin"
+	inSandbox = "./host/sandbox"
+	inEffect  = "./host/effect"
+	inNet     = "./host/net"
+	inHostile = "./conformance/hostile"
+)
+
+// table is every guard, in the order a module and its call meet them.
+func table() []guard {
+	return slices.Concat(verifying(), metering(), loading(), calling(), answering(), deciding())
+}
+
+// verifying is what stands before the engine reads a byte.
+func verifying() []guard {
+	const dir = "host/sandbox/wasmbin/"
+	refusal := func(name, file, old, new, test string) guard {
+		return guard{name, dir + file, old, new, inBinary, "TestRefusals/" + test}
+	}
+	return []guard{
+		refusal("vector-count", "reader.go", "if uint64(n)*uint64(minItem) > uint64(r.left()) {", "if false {", "huge_count_of_types"),
+		refusal("long-number", "reader.go", `r.fail(CodeNumber, "it has a number of more than 32 bits")`, "", "number_too_long"),
+		refusal("name-utf8", "reader.go", "if r.no == nil && !utf8.Valid(b) {", "if r.no != nil && !utf8.Valid(b) {", "bad_name"),
+		refusal("locals", "read_code.go", "sum > uint64(d.l.Locals) {", "false {", "huge_locals"),
+		refusal("locals-and-blocks", "read_code.go", "case n > l.LocalBlocks:", "case n < 0:", "locals_times_blocks"),
+		refusal("nesting", "read_code.go", "case len(w.open) > l.Nesting:", "case false:", "deep_nesting"),
+		refusal("branch-tables", "read_code.go", "w.branches > l.BranchTable {", "false {", "large_branch_table"),
+		refusal("tables", "read_sections.go", "d.entries += room; r.no == nil && d.entries > uint64(d.l.TableEntries) {", "d.entries += room; false {", "large_table"),
+		{"effort", dir + "read_code.go", "if r.no == nil && d.effort > d.l.Effort {", "if false {", inBinary, "TestOwnLimits"},
+	}
+}
+
+// metering is what lets the host stop a guest.
+func metering() []guard {
+	return []guard{
+		{"name-of-the-fuel", "host/sandbox/wasmbin/meter.go", "if e.Name == opt.FuelExport || ", "if ", inHostile, "TestHostile/abi/shadow-fuel"},
+		{"loops-pay", "host/sandbox/wasmbin/meter_code.go", "mt.charge(w, charge{cost: c.cost})\n\tmt.report.Checks++", "mt.report.Checks++", inHostile, "TestHostile/resource/spin"},
+		{"trees-pay", "host/sandbox/wasmbin/meter_code.go", "if c.cost > 0 {", "if c.cost < 0 {", inHostile, "TestHostile/resource/call-tree"},
+		{"slice", "host/sandbox/meter.go", "slice := max(fuelSlice, -left)", "slice := max(1<<60, -left)", inHostile, "TestHostile/resource/spin"},
+		{"stack", "host/sandbox/meter.go", "if left == wasmbin.StackPassed {", "if false {", inHostile, "TestHostile/resource/mutual-recursion"},
+		{"deadline", "host/sandbox/spend.go", "\tif ctx.Err() != nil {\n\t\tst.stop(trapped(\"call_is_over\"))", "\tif false {\n\t\tst.stop(trapped(\"call_is_over\"))", inHostile, "TestHostile/resource/spin"},
+		{"frames-are-taken", "host/sandbox/wasmbin/frame.go", "\tw.signed(f.size)\n\tw.byte(opI64Sub)", "\tw.signed(0)\n\tw.byte(opI64Sub)", inSandbox, "TestStackIsGivenBack"},
+		{"frames-of-exceptions", "host/sandbox/wasmbin/frame.go", "\tif f.caught {\n\t\tmt.restore(w, f)\n\t}\n\tw.indexed", "\tw.indexed", inSandbox, "TestCaughtExceptionsGiveStackBack"},
+		{"large-frames", "host/sandbox/wasmbin/frame.go", "\t\tcase opLocalSet, opLocalTee, opCall, opCallIndirect:\n\t\t\tslots++", "\t\tcase opUnreachable:\n\t\t\tslots++", inSandbox, "TestLargeFramesCountForMore"},
+		{"long-bulk", "host/sandbox/wasmbin/bulk.go", "const bulkChunk = 1 << 20", "const bulkChunk = 1 << 30", inSandbox, "TestLongBulkInstructionsAreSplit"},
+		{"bulk-pays", "host/sandbox/wasmbin/bulk.go", "charge{cost: bulkChunk >> bulkShift, check: true}", "charge{cost: 1, check: true}", inSandbox, "TestSplittingCostsNoFuel"},
+		{"host-calls-end", "host/sandbox/spend.go", "\t\tst.hostSince = 0\n\t\tst.overdue(ctx)", "\t\tst.hostSince = 0", inSandbox, "TestGuestsThatKeepTheHostBusyStopAtTheDeadline"},
+		{"host-calls-pay", "host/sandbox/spend.go", "\tst.hostFuel += units", "\tst.hostFuel += 0 * units", inSandbox, "TestHostWorkSpendsFuel"},
+	}
+}
+
+// loading is what a module must be to become a plugin.
+func loading() []guard {
+	return []guard{
+		{"abi", "host/sandbox/load.go", "if m.ABI != wire.ABI {", "if false {", inSandbox, "TestManifestMustFitTheBinary"},
+		{"digest", "host/sandbox/load.go", "if digest != m.Wasm.SHA256 || ", "if ", inSandbox, "TestManifestMustFitTheBinary"},
+		{"withheld", "host/sandbox/imports.go", `case known.Refused != "":`, "case false:", inHostile, "TestHostile/authority/http-request"},
+		{"undeclared", "host/sandbox/imports.go", "if sp.declared != nil && ", "if sp.declared == nil && ", inHostile, "TestHostile/authority/undeclared-import"},
+		{"not-granted", "host/sandbox/imports.go", "!sp.granted.Has(need) && !sp.describing {", "need == 0xff && !sp.describing {", inSandbox, "TestUngrantedImportsAreRefused"},
+		{"type-of-the-entry", "host/sandbox/imports.go", "if !t.equal(nil, []byte{valueI32}) {", "if t.equal(nil, nil) && !t.equal(nil, nil) {", inSandbox, "TestEntryPointsAreChecked"},
+		{"memory-at-the-start", "host/sandbox/imports.go", "need > uint64(sp.limits.Memory) {", "need > 1<<40 {", inSandbox, "TestStartingMemoryIsHeldToTheLimit"},
+	}
+}
+
+// calling is what a running guest meets.
+func calling() []guard {
+	return []guard{
+		{"memory", "host/sandbox/memory.go", "if n > b.limit-b.used {", "if false {", inSandbox, "TestBudgetCannotWrap"},
+		{"output-size", "host/sandbox/callstate.go", "if n > uint64(st.outputLimit) {", "if false {", inSandbox, "TestInputAndOutputLimits"},
+		{"store-range", "host/sandbox/callstate.go", "b, ok := st.arena.edit(addr, n)\n", "b, ok := st.arena.edit(addr, n)\n\tok = ok || n == 8\n\tif b == nil {\n\t\tb = make([]byte, n)\n\t}\n", inHostile, "TestHostile/abi/store-header"},
+		{"log-lines", "host/sandbox/ability_basic.go", "if s.stats.LogLines >= s.limits.LogLines || s.logBytes >= maxLogTotal {", "if false {", inSandbox, "TestLogIsBoundedAndEscaped"},
+		{"host-calls", "host/sandbox/session.go", "s.stats.HostCalls > s.limits.HostCalls {", "false {", inHostile, "TestHostile/resource/emit-flood"},
+		{"http-calls", "host/sandbox/ability_http.go", "case s.stats.HTTPCalls >= s.limits.HTTPCalls:", "case false:", inHostile, "TestHostile/resource/http-flood"},
+		{"start-has-no-authority", "host/sandbox/session.go", "if s.starting && !a.early {", "if false {", inHostile, "TestHostile/authority/initialize-call"},
+		{"tool-has-its-own", "host/sandbox/session.go", "if !s.opt.Abilities.Has(a.needs) {", "if false {", inHostile, "TestHostile/authority/tool-without-need"},
+		{"keys-of-the-plugin", "host/sandbox/adapter.go", "KVScope{Plugin: a.plugin.Name(), ", "KVScope{", inHostile, "TestHostile/authority/key-of-another"},
+		{"paths", "host/sandbox/workspace.go", "!fs.ValidPath(p) || ", "", inHostile, "TestHostile/authority/file-above"},
+		{"links", "host/sandbox/workspace.go", "\tif !seen.IsDir() {", "\tif false {", inHostile, "TestHostile/authority/file-through-link"},
+		{"sensitive-files", "host/sandbox/workspace.go", "case sensitive(p, writing):", "case false:", inHostile, "TestHostile/authority/file-secret"},
+		{"no-call-in-a-call", "host/sandbox/call.go", "case ctx.Value(insideKey{}) != nil:", "case false:", inSandbox, "TestCallFromInsideACallIsRefused"},
+		{"fresh-state", "host/sandbox/pool.go", "keep := clean && in.reset()", "keep := clean", inHostile, "TestHostile/authority/stale-state"},
+		{"wasi-buffers", "host/sandbox/spend.go", "\t\t\tif n > maxIovecs {", "\t\t\tif false {", inSandbox, "TestWhatAGuestMayAskForAtOnce"},
+		{"wasi-subscriptions", "host/sandbox/spend.go", "\t\t\tif n > maxSubscriptions {", "\t\t\tif false {", inSandbox, "TestWhatAGuestMayAskForAtOnce"},
+		{"wasi-randomness", "host/sandbox/spend.go", "\t\t\tif t := st.session.takeRandom(int64(n)); t != nil {", "\t\t\tif t := st.session.takeRandom(0); t != nil {", inSandbox, "TestWhatAGuestMayAskForAtOnce"},
+		{"shared-memory", "host/sandbox/memory.go", "\tif p.used.Add(n) > p.limit {", "\tif p.used.Add(n) > p.limit && false {", inSandbox, "TestAllCallsShareTheirMemory"},
+		{"calls-of-a-plugin", "host/sandbox/engine.go", "cfg.PluginCalls = max(1, cfg.MaxCalls*3/4)", "cfg.PluginCalls = cfg.MaxCalls", inSandbox, "TestOnePluginLeavesRoomForOthers"},
+		{"ports-end-first", "host/sandbox/session.go", "deadline.Add(-min(hostMargin, time.Until(deadline)/10))", "deadline", inSandbox, "TestAGuestHearsOfATimeoutBeforeItsOwn"},
+		{"values-moved", "host/sandbox/ability_kv.go", "\tif s.kvBytes+int64(n) > maxKVBytes {", "\tif false {", inSandbox, "TestACallMovesABoundedAmountOfValues"},
+		{"stderr", "host/sandbox/callstate.go", "\tif over := len(t.kept) + len(p) - maxStderr; over > 0 {", "\tif over := len(t.kept) + len(p) - maxStderr; over > 1<<40 {", inSandbox, "TestTailKeepsTheEnd"},
+		{"log-bytes", "host/sandbox/ability_basic.go", "\tif s.logBytes+int64(size) > maxLogTotal {", "\tif false {", inSandbox, "TestLogTotalIsBounded"},
+		{"tables-are-pinned", "host/sandbox/wasmbin/module.go", "\t\t\tl.Max, l.HasMax = l.Min, true", "\t\t\tl.Max, l.HasMax = l.Min, false", inSandbox, "TestOutcomeOfEachEnding"},
+		{"file-bytes", "host/sandbox/ability_fs.go", "\tif s.stats.FileBytes+n > s.limits.FileBytes {", "\tif false {", inSandbox, "TestFileBytesAreBudgeted"},
+		{"http-bytes", "host/sandbox/ability_http.go", "\ts.stats.HTTPBytes += int64(len(answer))", "\ts.stats.HTTPBytes += 0", inSandbox, "TestResponsesShareTheirBytes"},
+		{"progress", "host/sandbox/ability_basic.go", "now.Sub(last) < progressEvery {", "now.Sub(last) < 0 {", inSandbox, "TestProgressIsRateCappedAndTheLastArrives"},
+	}
+}
+
+// answering is what an answer must be to be a result.
+func answering() []guard {
+	return []guard{
+		{"output-is-set", "host/sandbox/call.go", "case !st.outputSet:", "case false:", inHostile, "TestHostile/abi/zero-without-output"},
+		{"return-code", "host/sandbox/call.go", "case rc != 0:", "case false:", inHostile, "TestHostile/abi/code-with-output"},
+		{"schema", "host/effect/invoke.go", "if faults := schema.check(&read); len(faults) > 0 {", "if faults := schema.check(&read); false {", inHostile, "TestHostile/abi/wrong-schema"},
+		{"numbers", "host/effect/ports.go", "ordinaryNumbers(&o.Read) && ", "", inHostile, "TestHostile/abi/huge-number"},
+		{"schema-pays", "host/effect/schema_cost.go", "if m.left -= n; m.left < 0 {", "if m.left -= n; false {", inEffect, "TestASchemaIsPaidFor"},
+		{"guest-words", "host/sandbox/call.go", "return escape(st.errorText, maxErrorText)", "return string(st.errorText)", inSandbox, "TestGuestTextIsBoundedAndEscaped"},
+		{"redaction", "host/effect/invoke.go", "set.Text(redact.ForOperator, p.end.why)", "p.end.why", inHostile, "TestHostile/authority/secret-in-error"},
+	}
+}
+
+// deciding is what the gate asks before anything runs.
+func deciding() []guard {
+	return []guard{
+		{"masks-in-arguments", "host/effect/steps.go", "if redact.ContainsSentinel(args.Bytes()) {", "if false {", inHostile, "TestHostile/authority/mask-in-arguments"},
+		{"one-tool-of-a-name", "host/effect/catalog.go", "if have, ok := c.entries[t.Name]; ok {", "if have, ok := c.entries[t.Name]; ok && have == nil {", inHostile, "TestHostile/authority/name-of-another"},
+		{"network-grants", "host/net/plugin.go", "if !slices.ContainsFunc(uses, p.call.Grants.Allows) {", "if false {", inNet, "TestEachLayerAloneRefuses/no_grant"},
+		{"network-core", "host/net/plugin.go", "if !slices.ContainsFunc(uses, p.call.Capabilities.Allows) {", "if false {", inNet, "TestEachLayerAloneRefuses/no_capability"},
+		{"changed-binary", "host/plugin/read.go", "int64(len(wasm)) != m.Wasm.Size || hex.EncodeToString(sum[:]) != m.Wasm.SHA256 {", "hex.EncodeToString(sum[:]) == m.Wasm.SHA256+\"x\" {", inHostile, "TestHostile/authority/changed-after-install"},
+	}
+}
