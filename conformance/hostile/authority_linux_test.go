@@ -97,6 +97,7 @@ func authorityGuests() []guest {
 		{name: "schema-bomb-for-arguments", file: "plain", edit: schemaBomb("in"), status: effect.Invalid, reason: "arguments_schema", says: "takes too long"},
 		{name: "schema-elsewhere", file: "plain", edit: schemaElsewhere, status: effect.Failed, reason: "schema_unusable"},
 		{name: "stale-state", status: said, says: `"said":1}`},
+		{name: "stale-table", status: said, says: `"said":1}`},
 		{name: "name-of-another", file: "plain", play: clash, status: rejected, reason: "catalog_failed"},
 		{name: "revoked-in-session", file: "kv-set", play: revoked, status: effect.Denied, reason: "capability_not_granted"},
 	}

@@ -91,7 +91,6 @@ type installed struct {
 	tool  string
 	core  string
 	pin   core.Pin
-	known []redact.Secret
 }
 
 // describe writes the plugin.json that belongs to a module: it asks for all that the module imports, as far as the
