@@ -64,6 +64,8 @@ func loading() []guard {
 		{"not-granted", "host/sandbox/imports.go", "!sp.granted.Has(need) && !sp.describing {", "need == 0xff && !sp.describing {", inSandbox, "TestUngrantedImportsAreRefused"},
 		{"type-of-the-entry", "host/sandbox/imports.go", "if !t.equal(nil, []byte{valueI32}) {", "if t.equal(nil, nil) && !t.equal(nil, nil) {", inSandbox, "TestEntryPointsAreChecked"},
 		{"memory-at-the-start", "host/sandbox/imports.go", "need > uint64(sp.limits.Memory) {", "need > 1<<40 {", inSandbox, "TestStartingMemoryIsHeldToTheLimit"},
+		{"owner-of-cached-code", "host/sandbox/entry.go", " && !writableByOthers(info) && ownedByUs(info)", " && !writableByOthers(info)", inSandbox, "TestAnotherUsersFileIsNotBelieved"},
+		{"end-of-the-compiler", "host/sandbox/compiler.go", "exec.CommandContext(ctx, c.Path,", "exec.CommandContext(context.WithoutCancel(ctx), c.Path,", inSandbox, "TestTheCompilerIsKilledAtItsDeadline"},
 	}
 }
 
@@ -84,6 +86,8 @@ func calling() []guard {
 		{"sensitive-files", "host/sandbox/workspace.go", "case sensitive(p, writing):", "case false:", inHostile, "TestHostile/authority/file-secret"},
 		{"no-call-in-a-call", "host/sandbox/call.go", "case ctx.Value(insideKey{}) != nil:", "case false:", inSandbox, "TestCallFromInsideACallIsRefused"},
 		{"fresh-state", "host/sandbox/pool.go", "keep := clean && in.reset()", "keep := clean", inHostile, "TestHostile/authority/stale-state"},
+		{"fresh-globals", "host/sandbox/snapshot.go", "\t\tg.Set(s.globals[i])\n", "\t\t_, _ = i, g\n", inSandbox, "TestGlobalsOfACallAreGone"},
+		{"unclean-instances", "host/sandbox/pool.go", "keep := clean && in.reset()", "keep := in.reset()", inSandbox, "TestInstancesOfUncleanCallsAreDiscarded"},
 		{"wasi-buffers", "host/sandbox/spend.go", "\t\t\tif n > maxIovecs {", "\t\t\tif false {", inSandbox, "TestWhatAGuestMayAskForAtOnce"},
 		{"wasi-subscriptions", "host/sandbox/spend.go", "\t\t\tif n > maxSubscriptions {", "\t\t\tif false {", inSandbox, "TestWhatAGuestMayAskForAtOnce"},
 		{"wasi-randomness", "host/sandbox/spend.go", "\t\t\tif t := st.session.takeRandom(int64(n)); t != nil {", "\t\t\tif t := st.session.takeRandom(0); t != nil {", inSandbox, "TestWhatAGuestMayAskForAtOnce"},
