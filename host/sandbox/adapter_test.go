@@ -211,7 +211,7 @@ func TestAdapterNeedsEveryLayer(t *testing.T) {
 }
 
 func TestAdapterTellsHowACallEnded(t *testing.T) {
-	e := open(t, sandbox.Config{Grace: 5 * time.Millisecond})
+	e := open(t, sandbox.Config{Grace: 200 * time.Millisecond})
 	release := make(chan struct{})
 	defer close(release)
 	for _, c := range []struct {
@@ -233,7 +233,7 @@ func TestAdapterTellsHowACallEnded(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			a := sandbox.NewAdapter(toolPlugin(t, e, `{"result":{}}`, toolNeeds...), sandbox.Ports{HTTP: func(effect.Call) (sandbox.HTTPDoer, func(), error) { return c.do, func() {}, nil }})
 			call := demoCall(t)
-			call.Deadline = time.Now().Add(30 * time.Millisecond)
+			call.Deadline = time.Now().Add(200 * time.Millisecond)
 			out := a.Invoke(t.Context(), call)
 			if out.Status != c.status || out.Reason != c.reason || out.Result != nil {
 				t.Errorf("%s (%s): %s", out.Status, out.Reason, out.Detail)

@@ -42,7 +42,7 @@ func TestGuestsThatKeepTheHostBusyStopAtTheDeadline(t *testing.T) {
 			want(t, out, sandbox.TimedOut, "")
 			best = min(best, out.Stats.Duration-40*time.Millisecond)
 		}
-		if best > 40*time.Millisecond {
+		if best > 500*time.Millisecond { // far above what a busy machine adds, far below the work asked for
 			t.Errorf("%s: stopped %s after its deadline", export, best)
 		}
 	}

@@ -359,7 +359,10 @@ func TestNoMoreInstancesAreKeptThanTheBound(t *testing.T) {
 	p := loadState(t)
 	code := entered(t, p)
 	good(t, p, "say")
+	p.pool.settled() // the call's goroutine looks at the limit last
+	p.pool.mu.Lock()
 	p.pool.limit = 2
+	p.pool.mu.Unlock()
 	var made []*instance
 	for range 3 {
 		st := newCallState(p, NewSession(p.spec.limits, CallOptions{}, p.engine.cfg.Clock, p.engine.cfg.Rand), 1)
