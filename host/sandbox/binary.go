@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/b3abf3ee/portcullis/host/sandbox/wasmbin"
+	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
 // maxModuleBytes bounds a .wasm file while it is read.
@@ -162,4 +163,21 @@ func (m *binary) exported(name string) (funcType, bool) {
 		}
 	}
 	return funcType{}, false
+}
+
+// alone says that the module can ask for nothing behind which there is a port or
+// a listener: what it imports is answered here, from the call's own state, and
+// its sleep ends with the call.
+func (m *binary) alone() bool {
+	for _, i := range m.imports {
+		if i.module != wire.ModuleHost {
+			continue
+		}
+		switch i.name {
+		case wire.ImportLoad, wire.ImportStore, wire.ImportLog, wire.ImportNow, wire.ImportRandom:
+		default:
+			return false
+		}
+	}
+	return true
 }

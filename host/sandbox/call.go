@@ -67,12 +67,18 @@ func (p *Plugin) admit(ctx context.Context, export string, input []byte, opt Cal
 		}
 		return Outcome{Status: ended(ctx), Reason: "not_started"}
 	}
-	done := make(chan Outcome, 1)
-	go func() {
+	run := func(answer func(Outcome)) {
 		defer leave()
 		defer p.engine.release(mine)
-		p.run(ctx, export, input, opt, done)
-	}()
+		p.run(ctx, abort, export, input, opt, answer)
+	}
+	if p.alone { // nothing that it waits for could outlast ctx: no goroutine needs to be left behind
+		var out Outcome
+		run(func(o Outcome) { out = o })
+		return out
+	}
+	done := make(chan Outcome, 1)
+	go run(func(o Outcome) { done <- o })
 	select {
 	case out := <-done:
 		return out
@@ -99,12 +105,12 @@ func ended(ctx context.Context) Status {
 	return Cancelled
 }
 
-// run is the goroutine of one call. It always sends one outcome, even when a
-// port panics or ends the goroutine.
-func (p *Plugin) run(ctx context.Context, export string, input []byte, opt CallOptions, done chan<- Outcome) {
+// run does all of one call. It always answers once, even when a port panics or
+// ends the goroutine, and then brings the instance back to its snapshot.
+func (p *Plugin) run(ctx context.Context, abort context.CancelCauseFunc, export string, input []byte, opt CallOptions, answer func(Outcome)) {
 	code, err := p.engine.enter(ctx, p.module)
 	if err != nil {
-		done <- p.unready(ctx, err)
+		answer(p.unready(ctx, err))
 		return
 	}
 	// Code that was to be freed meanwhile is freed here; an error of that is the
@@ -116,6 +122,7 @@ func (p *Plugin) run(ctx context.Context, export string, input []byte, opt CallO
 	}
 	opt.Abilities &= p.spec.granted
 	st := newCallState(p, NewSession(p.spec.limits, opt, p.engine.cfg.Clock, p.engine.cfg.Rand), outputLimit)
+	st.closing, st.abort = p.engine.closing, abort
 	out := Outcome{Status: HostFailure, Reason: "host_panic", Entered: true}
 	defer func() {
 		if r := recover(); r != nil {
@@ -123,11 +130,11 @@ func (p *Plugin) run(ctx context.Context, export string, input []byte, opt CallO
 		}
 		st.mem.settle()
 		if st.instance == nil {
-			done <- out
+			answer(out)
 			return
 		}
 		p.pool.expect(st.instance)
-		done <- out
+		answer(out)
 		p.pool.put(ctx, st.instance, out.Status == OK)
 	}()
 	rc, err := p.enter(ctx, code, export, input, st)
@@ -158,7 +165,9 @@ func (p *Plugin) enter(ctx context.Context, code *machine, export string, input 
 		return 0, &trapError{status: OutOfMemory, reason: "input_does_not_fit"}
 	}
 	st.entered = true
+	st.begin()
 	res, err := st.instance.function(export).Call(ctx)
+	st.heed() // closing ends a sleep, and a guest may end with it
 	if err != nil {
 		return 0, err
 	}

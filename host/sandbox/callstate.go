@@ -34,6 +34,9 @@ type callState struct {
 	fuel        int64      // used, once the call is over
 	trap        *trapError // the first rule that this package saw broken
 	entered     bool       // guest code may have run
+
+	closing <-chan struct{} // of the engine; abort then ends the call's context
+	abort   context.CancelCauseFunc
 }
 
 func newCallState(p *Plugin, session *Session, outputLimit int64) *callState {

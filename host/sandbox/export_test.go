@@ -53,3 +53,6 @@ func (p *Plugin) LoadOnly(ctx context.Context) (time.Duration, error) {
 
 // Resident is the memory of this process in bytes; see [resident].
 var Resident = resident
+
+// Busy is how many calls hold a slot.
+func (e *Engine) Busy() int { return len(e.slots) }

@@ -100,7 +100,7 @@ func (p *Plugin) initialise(ctx context.Context, code *machine, st *callState) e
 
 // surroundings are those of an instance of this engine, before any call.
 func (e *Engine) surroundings() *surroundings {
-	return &surroundings{clock: e.cfg.Clock, rand: e.cfg.Rand}
+	return &surroundings{clock: e.cfg.Clock, rand: e.cfg.Rand, closing: e.closing}
 }
 
 // function is an entry point. The last one is kept: the engine gives each a stack of its own, which would be made anew

@@ -49,6 +49,9 @@ type Plugin struct {
 	manifest *manifest.Manifest // nil for a foreign module
 	closed   atomic.Bool
 	pool     *pool
+	// alone says that the module imports nothing that waits for somebody: its
+	// calls end with their context by themselves.
+	alone bool
 }
 
 // Load checks a plugin and sees to it that there is machine code for it: with a
@@ -124,7 +127,7 @@ func (e *Engine) load(ctx context.Context, from original, digest string, sp spec
 		}
 		declares, fresh = ready.declares, ready.code
 	}
-	p := &Plugin{engine: e, spec: sp, digest: digest, binary: declares, pool: e.openPool()}
+	p := &Plugin{engine: e, spec: sp, digest: digest, binary: declares, pool: e.openPool(), alone: declares.alone()}
 	e.attach(p, func() *module {
 		m := &module{digest: digest, declares: declares, original: from, plugins: map[*Plugin]struct{}{}}
 		if from.path != "" {

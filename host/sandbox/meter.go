@@ -64,6 +64,18 @@ func linkYield(ctx context.Context, rt wazero.Runtime) error {
 	return nil
 }
 
+// begin gives the guest its first slice, so that a short call need not ask.
+func (st *callState) begin() {
+	slice := int64(fuelSlice)
+	if st.fuelLimit > 0 {
+		slice = min(slice, st.fuelLimit-st.fuelGiven-st.hostFuel)
+	}
+	if slice > 0 {
+		st.fuelGiven += slice
+		st.instance.fuel.Set(uint64(slice))
+	}
+}
+
 // yield ends the guest when its call is over or its fuel used up, and gives it
 // the next slice otherwise. left is below zero: what it owes for the code that
 // it is about to run, or [wasmbin.StackPassed].

@@ -37,11 +37,21 @@ func byLength(n uint64) int64 { return int64(min(n, 1<<40) / hostBytesUnit) }
 // collection takes hundreds of turns.
 func (st *callState) overdue(ctx context.Context) {
 	runtime.Gosched()
+	st.heed()
 	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
 		<-ctx.Done() // its timer is due: how the call ended is read from ctx
 	}
 	if ctx.Err() != nil {
 		st.stop(trapped("call_is_over"))
+	}
+}
+
+// heed ends the call when the engine is closing.
+func (st *callState) heed() {
+	select {
+	case <-st.closing:
+		st.abort(errClosing)
+	default:
 	}
 }
 

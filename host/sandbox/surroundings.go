@@ -13,8 +13,10 @@ import (
 // nothing else. An instance keeps them for life and they answer for the call
 // that it is in: whoever runs it calls enter before and leave after.
 type surroundings struct {
-	clock  func() time.Time
-	rand   io.Reader
+	clock   func() time.Time
+	rand    io.Reader
+	closing <-chan struct{} // of the engine
+
 	ctx    context.Context // of the call, nil between calls
 	stderr io.Writer       // of the call, nil between calls
 	begun  time.Time       // when the call was
@@ -58,13 +60,13 @@ func (s *surroundings) config() wazero.ModuleConfig {
 			return now.Unix(), int32(now.Nanosecond())
 		}, 1).
 		WithNanotime(func() int64 { return 1 + int64(s.elapsed()) }, 1).
-		WithNanosleep(func(ns int64) { sleep(s.ctx, time.Duration(ns)) }).
+		WithNanosleep(func(ns int64) { s.sleep(time.Duration(ns)) }).
 		WithOsyield(func() {})
 }
 
-// sleep ends with the call. It needs no clock of its own: the deadline bounds
-// it.
-func sleep(ctx context.Context, d time.Duration) {
+// sleep ends with the call, and when the engine closes. It needs no clock of its
+// own: the deadline bounds it.
+func (s *surroundings) sleep(d time.Duration) {
 	if d <= 0 {
 		return
 	}
@@ -72,6 +74,7 @@ func sleep(ctx context.Context, d time.Duration) {
 	defer t.Stop()
 	select {
 	case <-t.C:
-	case <-ctx.Done():
+	case <-s.ctx.Done():
+	case <-s.closing:
 	}
 }
