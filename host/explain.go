@@ -51,7 +51,11 @@ func (h *Host) Explain(ctx context.Context, req Request, tool string, arguments 
 	if err != nil {
 		return Explanation{}, err
 	}
-	catalog, err := h.effects.Prepare(ctx, bound, h.setup(ready, ask.Known))
+	setup, err := h.setup(ctx, ready, ask.Known)
+	if err != nil {
+		return Explanation{}, err
+	}
+	catalog, err := h.effects.Prepare(ctx, bound, setup)
 	if err != nil {
 		return Explanation{}, err
 	}

@@ -92,7 +92,11 @@ func (h *Host) CheckCore(ctx context.Context, id string) (core.Core, error) {
 	if err != nil {
 		return core.Core{}, err
 	}
-	catalog, err := h.effects.Prepare(ctx, bound, h.setup(ready, redact.Set{}))
+	setup, err := h.setup(ctx, ready, redact.Set{})
+	if err != nil {
+		return core.Core{}, err
+	}
+	catalog, err := h.effects.Prepare(ctx, bound, setup)
 	if err != nil {
 		return core.Core{}, err
 	}

@@ -135,21 +135,30 @@ func (p planner) Plan(ctx context.Context, req turn.Request) (turn.Plan, error) 
 			return turn.Plan{}, fmt.Errorf("make the workspace of core %s: %w", c.ID(), err)
 		}
 	}
+	setup, err := p.h.setup(ctx, ready, req.Known)
+	if err != nil {
+		return turn.Plan{}, err
+	}
 	limits := c.Limits()
 	return turn.Plan{
 		Core:   binding.Core{ID: c.ID(), Revision: c.Revision(), Capabilities: c.Capabilities()},
 		System: c.System(), Model: model, MaxOutput: asked.MaxOutputTokens, Temperature: asked.Temperature,
-		Setup:    p.h.setup(ready, req.Known),
+		Setup:    setup,
 		MaxSteps: limits.MaxSteps, Timeout: limits.TurnTimeout, Workspace: workspace,
 	}, nil
 }
 
-func (h *Host) setup(ready prepared, known redact.Set) effect.Setup {
+// setup is what a turn's catalog is made of. known is what the request names as secret.
+func (h *Host) setup(ctx context.Context, ready prepared, known redact.Set) (effect.Setup, error) {
+	known, err := h.hidden(ctx, known)
+	if err != nil {
+		return effect.Setup{}, err
+	}
 	limits := ready.core.Limits()
 	return effect.Setup{
 		Sources:  []effect.Source{turn.Ask{}, &pluginSource{h, ready}},
 		Policies: ready.policies, Known: known, Timeout: limits.EffectTimeout, Output: limits.OutputBytes,
-	}
+	}, nil
 }
 
 // workspaceOf chooses the folder of file effects: the request's, which must exist, else the core's.

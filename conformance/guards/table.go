@@ -7,6 +7,7 @@ const (
 	inBinary  = "./host/sandbox/wasmbin"
 	inSandbox = "./host/sandbox"
 	inEffect  = "./host/effect"
+	inHost    = "./host"
 	inNet     = "./host/net"
 	inHostile = "./conformance/hostile"
 )
@@ -72,6 +73,7 @@ func loading() []guard {
 // calling is what a running guest meets.
 func calling() []guard {
 	return []guard{
+		{"closing", "host/sandbox/spend.go", "\t\tst.abort(errClosing)", "", inSandbox, "TestCloseEndsCallsThatWaitForNobody"},
 		{"memory", "host/sandbox/memory.go", "if n > b.limit-b.used {", "if false {", inSandbox, "TestBudgetCannotWrap"},
 		{"output-size", "host/sandbox/callstate.go", "if n > uint64(st.outputLimit) {", "if false {", inSandbox, "TestInputAndOutputLimits"},
 		{"store-range", "host/sandbox/callstate.go", "b, ok := st.arena.edit(addr, n)\n", "b, ok := st.arena.edit(addr, n)\n\tok = ok || n == 8\n\tif b == nil {\n\t\tb = make([]byte, n)\n\t}\n", inHostile, "TestHostile/abi/store-header"},
@@ -120,6 +122,7 @@ func answering() []guard {
 // deciding is what the gate asks before anything runs.
 func deciding() []guard {
 	return []guard{
+		{"kept-secrets-hidden", "host/hidden.go", "named.With(kept...)", "named.With()", inHost, "TestWhatIsSecretIsHiddenWhetherBoundOrNot"},
 		{"masks-in-arguments", "host/effect/steps.go", "if redact.ContainsSentinel(args.Bytes()) {", "if false {", inHostile, "TestHostile/authority/mask-in-arguments"},
 		{"one-tool-of-a-name", "host/effect/catalog.go", "if have, ok := c.entries[t.Name]; ok {", "if have, ok := c.entries[t.Name]; ok && have == nil {", inHostile, "TestHostile/authority/name-of-another"},
 		{"network-grants", "host/net/plugin.go", "if !slices.ContainsFunc(uses, p.call.Grants.Allows) {", "if false {", inNet, "TestEachLayerAloneRefuses/no_grant"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/b3abf3ee/portcullis/host/sandbox"
 )
@@ -20,7 +21,9 @@ func TestCloseEndsCallsThatWaitForNobody(t *testing.T) {
 				}
 				p := load(t, e, name, export)
 				result := make(chan sandbox.Outcome, 1)
-				go func() { result <- p.Call(context.Background(), export, nil, sandbox.CallOptions{}) }()
+				go func() {
+					result <- p.Call(context.Background(), export, nil, sandbox.CallOptions{Timeout: 3 * time.Second})
+				}()
 				for e.Busy() == 0 {
 					runtime.Gosched()
 				}

@@ -29,7 +29,7 @@ func (e Entry) expired(now time.Time) bool { return !e.Expires.IsZero() && !now.
 // Bounds of the file.
 const (
 	MaxFile    = 1 << 20 // bytes of secrets.age, and of what is in it
-	MaxEntries = 256
+	MaxEntries = 200     // so that all of them, and what else is known, fit into one redact.Set
 )
 
 // onDisk is the decrypted content of secrets.age. Times are milliseconds UTC.

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -87,6 +89,34 @@ func (d Reader) fromVault(ctx context.Context, r Ref) (string, error) {
 		return e.value(), nil
 	}
 	return d.direct(e.From)
+}
+
+// Known are the values of all entries of the vault, in order of their names, for hiding wherever they turn up: expired
+// ones too. An entry whose place cannot be read now, or whose value could not be hidden, is left out.
+func (d Reader) Known(ctx context.Context) ([]redact.Secret, error) {
+	if d.Vault == nil {
+		return nil, nil
+	}
+	all, err := d.Vault.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []redact.Secret
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		value := all[name].value()
+		if from := all[name].From; !from.Zero() {
+			gone := (*UnavailableError)(nil)
+			if value, err = d.direct(from); errors.As(err, &gone) {
+				continue
+			} else if err != nil {
+				return nil, err
+			}
+		}
+		if one := redact.NewSecret(string(name), value); one.Check() == "" {
+			out = append(out, one)
+		}
+	}
+	return out, nil
 }
 
 var (

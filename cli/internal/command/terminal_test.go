@@ -174,6 +174,7 @@ func TestQuestionsOnATerminal(t *testing.T) {
 		x.until("[a/s/d]> ")
 		x.press("x\n")
 		x.until("that is not one of the answers")
+		x.until("[a/s/d]> ") // what is typed before it is thrown away
 		x.press("d\n")
 		x.until("denied")
 		leave(x)
