@@ -78,6 +78,9 @@ func bad(text, want string, args ...any) error {
 
 // unknown names the nearest family, because a misspelt capability that is silently never granted costs an hour.
 func unknown(text, name string) error {
+	if strings.HasPrefix(text, name+"://") {
+		return bad(text, "a URL is no capability: write net.fetch:%s", hostOfURL(text))
+	}
 	best, distance := "", len(name)
 	for _, f := range families() {
 		if d := edits(name, f.name); d < distance {

@@ -88,6 +88,8 @@ func (f family) refuse(arg string) string {
 	switch {
 	case arg == "":
 		return "nothing follows the colon: write " + f.name + ":" + f.want
+	case f.arg == host && strings.Contains(arg, "://"):
+		return "write the host alone: " + f.name + ":" + hostOfURL(arg)
 	case f.arg == host:
 		return refuseHostPort(arg)
 	case f.arg == secret && (!letters(arg, isNameByte) || isDigit(arg[0]) || len(arg) > 128):
@@ -96,6 +98,22 @@ func (f family) refuse(arg string) string {
 		return "the argument has 1 to 64 letters, digits, dots, - and _, and begins with a letter or digit"
 	}
 	return ""
+}
+
+// hostOfURL is what a person who typed a URL where a host belongs most likely meant, else an example. The scheme's own
+// port goes with the scheme.
+func hostOfURL(text string) string {
+	scheme, rest, _ := strings.Cut(strings.ToLower(text), "://")
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		rest = rest[:end]
+	}
+	if h, port, _ := cutPort(rest); scheme == "https" && port == "443" || scheme == "http" && port == "80" {
+		rest = h
+	}
+	if refuseHostPort(rest) != "" {
+		return "example.com"
+	}
+	return rest
 }
 
 func refuseHostPort(arg string) string {

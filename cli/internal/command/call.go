@@ -78,7 +78,7 @@ func (s *shell) callTool(c *cli.Context) error {
 	return s.opened(c, a, &asker{lines: lines, text: s.out.Err(), begin: show.line}, show, func(ctx context.Context, h *app.Running) error {
 		ran, r, err := h.Call(ctx, req, args[0], raw, turn.Observer{})
 		if _, err = finished(ran, err); err != nil {
-			return why(ctx, h.Host, req.Core, err)
+			return s.why(ctx, h.Host, req.Core, err)
 		}
 		if r.ID == "" { // the turn ended before there was an effect
 			return unfit(ran)
@@ -114,34 +114,11 @@ func (s *shell) advise(ctx context.Context, h *host.Host, coreID string, r *effe
 		plugin, _ := target(r.Plugin)
 		r.Remedy = "`portcullis plugin inspect " + plugin + "` shows the arguments"
 	case r.Status == effect.NotFound && r.Plugin == "" && r.Remedy == "":
-		names, err := toolNames(ctx, h, coreID)
-		if err != nil {
-			return err
-		}
-		if near := nearest(r.Tool, names); near != "" {
-			r.Remedy = "did you mean " + near + "?"
-		}
+		var err error
+		r.Remedy, err = findTool(ctx, h, coreID, r.Tool)
+		return err
 	}
 	return nil
-}
-
-// toolNames are the tools of a core's plugins.
-func toolNames(ctx context.Context, h *host.Host, coreID string) ([]string, error) {
-	c, err := h.CheckCore(ctx, coreID)
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	for _, p := range c.Plugins() {
-		in, err := h.Plugins().Pinned(ctx, p.ID, p.Version, p.Digest)
-		if err != nil {
-			return nil, err
-		}
-		for _, t := range in.Manifest.Tools {
-			out = append(out, t.Name)
-		}
-	}
-	return out, nil
 }
 
 // unfit is the failure of a turn that never came to its effect.

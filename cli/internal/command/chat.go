@@ -43,7 +43,7 @@ func (s *shell) chat() *cli.Command {
 			show := &screen{words: s.out.Out(), notes: s.out.Err()}
 			prompter := &asker{lines: lines, text: s.out.Err(), begin: show.line}
 			return s.opened(c, a, prompter, show, func(ctx context.Context, h *app.Running) error {
-				if err := knownProvider(h.Host, req); err != nil {
+				if err := knownModel(ctx, h.Host, req); err != nil {
 					return err
 				}
 				talk := &conversation{shell: s, host: h.Host, req: req, lines: lines, show: show}
@@ -133,7 +133,7 @@ func (c *conversation) turn(ctx context.Context, line string) error {
 	case errors.As(err, &refused):
 		c.worst = no{}
 		c.show.line()
-		return c.out.Fail(c.placed(problemOf(ctx, why(ctx, c.host, c.req.Core, err))))
+		return c.out.Fail(c.placed(problemOf(ctx, c.why(ctx, c.host, c.req.Core, err))))
 	case err != nil:
 		return err
 	}

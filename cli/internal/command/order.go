@@ -83,7 +83,9 @@ func (l *line) flag(arg string, rest []string) ([]string, error) {
 	if found == nil {
 		p := usage("%s has no flag %s", strings.Join(l.path, " "), arg[:len(arg)-len(strings.TrimLeft(arg, "-"))]+name)
 		p.Remedy = "`" + strings.Join(l.path, " ") + " --help` lists its flags; put `--` before an operand that begins with a dash"
-		if near := nearest(name, l.names()); near != "" {
+		if near := nearest(name, l.names()); name == "version" || name == "v" {
+			p.Remedy = "type `" + l.app.Name + " version`"
+		} else if near != "" {
 			p.Remedy = "did you mean --" + near + "?"
 		}
 		return nil, p

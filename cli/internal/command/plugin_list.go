@@ -29,6 +29,7 @@ type pluginAnswer struct {
 	Tools   []string `json:"tools,omitempty"`
 	Needs   []need   `json:"needs,omitempty"`
 	Grants  []string `json:"grants"`
+	Cores   []string `json:"cores"` // that pin this version
 }
 
 func (s *shell) listPlugins(c *cli.Context) error {
@@ -44,6 +45,10 @@ func (s *shell) listPlugins(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
+		cores, err := core.List(ctx, home.Path)
+		if err != nil {
+			return err
+		}
 		answer := struct {
 			Plugins []pluginAnswer `json:"plugins"`
 		}{[]pluginAnswer{}}
@@ -54,8 +59,8 @@ func (s *shell) listPlugins(c *cli.Context) error {
 			if err != nil {
 				return err
 			}
-			a := pluginAnswer{ID: e.ID, Version: e.Version, State: "ok", Grants: granted.Strings()}
-			row := []any{e.ID, e.Version, console.Good("ok"), "", ""}
+			a := pluginAnswer{ID: e.ID, Version: e.Version, State: "ok", Grants: granted.Strings(), Cores: pinning(cores, e.ID, e.Version)}
+			row := []any{e.ID, e.Version, console.Good("ok"), strings.Join(a.Cores, " "), "", ""}
 			if e.Broken != nil {
 				broken = append(broken, e.Broken)
 				a.State, a.Reason, a.Detail = "broken", string(e.Broken.Reason), e.Broken.Detail
@@ -65,7 +70,7 @@ func (s *shell) listPlugins(c *cli.Context) error {
 				for _, t := range e.Installed.Manifest.Tools {
 					a.Tools = append(a.Tools, t.Name)
 				}
-				row[3], row[4] = tools(e.Installed.Manifest), missing(a.Needs)
+				row[4], row[5] = tools(e.Installed.Manifest), missing(a.Needs)
 			}
 			answer.Plugins, rows = append(answer.Plugins, a), append(rows, row)
 		}
@@ -74,12 +79,23 @@ func (s *shell) listPlugins(c *cli.Context) error {
 				t.Say("no plugins are installed; `portcullis plugin install DIR` installs one")
 				return
 			}
-			t.Table([]string{"plugin", "version", "state", "tools", "not granted"}, rows)
+			t.Table([]string{"plugin", "version", "state", "cores", "tools", "not granted"}, rows)
+			sayDigests(t, answer.Plugins)
 			for _, b := range broken {
 				t.Say("%s %s", console.Bad("broken:"), b)
 			}
 		})
 	})
+}
+
+// sayDigests prints what a core pins. A line is never cut, as a cell of a table is on a narrow terminal.
+func sayDigests(t *console.Text, plugins []pluginAnswer) {
+	t.Say("\ndigests, as agent.yaml pins them:")
+	for _, p := range plugins {
+		if p.Digest != "" {
+			t.Say("%s %s@%s", p.Digest, p.ID, p.Version)
+		}
+	}
 }
 
 func missing(needs []need) string {
@@ -157,16 +173,16 @@ func pinnedBy(ctx context.Context, home app.Home, id, version string) ([]string,
 	if err != nil {
 		return nil, err
 	}
-	var out []string
+	return pinning(all, id, version), nil
+}
+
+// pinning are the cores among all that pin one version of a plugin; never nil, so that a document has a list.
+func pinning(all []core.Listing, id, version string) []string {
+	out := []string{}
 	for _, l := range all {
-		if l.Err != nil {
-			continue
-		}
-		for _, p := range l.Core.Plugins() {
-			if p.ID == id && p.Version == version {
-				out = append(out, l.ID)
-			}
+		if l.Err == nil && pins(l.Core, id, version) {
+			out = append(out, l.ID)
 		}
 	}
-	return out, nil
+	return out
 }

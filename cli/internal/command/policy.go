@@ -103,18 +103,16 @@ func (s *shell) explain(c *cli.Context) (err error) {
 	defer closing(&err, look.Close)
 	x, err := look.Explain(c.Context, host.Request{Core: c.String("core"), Workspace: s.workspace()}, tool, raw)
 	if err != nil {
-		return err
+		return s.noCore(c.Context, look.Host, c.String("core"), err)
 	}
 	a := explainOf(x)
 	switch {
 	case !a.Found:
-		names, err := toolNames(c.Context, look.Host, c.String("core"))
-		if err != nil {
+		if a.Remedy, err = findTool(c.Context, look.Host, c.String("core"), tool); err != nil {
 			return err
 		}
-		a.Remedy = "`portcullis plugin list` names the tools"
-		if near := nearest(tool, names); near != "" {
-			a.Remedy = "did you mean " + near + "?"
+		if a.Remedy == "" {
+			a.Remedy = "`portcullis plugin list` names the tools"
 		}
 	case a.Arguments != "" && a.Remedy == "" && a.Plugin != "":
 		plugin, _ := target(a.Plugin)

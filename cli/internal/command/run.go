@@ -35,7 +35,7 @@ func (s *shell) run() *cli.Command {
 			show := &screen{words: s.out.Out(), notes: s.out.Err()}
 			prompter := &asker{lines: lines, text: s.out.Err(), begin: show.line}
 			return s.opened(c, a, prompter, show, func(ctx context.Context, h *app.Running) error {
-				if err := knownProvider(h.Host, req); err != nil {
+				if err := knownModel(ctx, h.Host, req); err != nil {
 					return err
 				}
 				observer := turn.Observer{}
@@ -44,7 +44,7 @@ func (s *shell) run() *cli.Command {
 				}
 				r, err := finished(h.Run(ctx, req, observer))
 				if err != nil {
-					return why(ctx, h.Host, req.Core, err)
+					return s.why(ctx, h.Host, req.Core, err)
 				}
 				if err := s.out.Answer(answerOf(r), func(*console.Text) { sayOutcome(show, r) }); err != nil {
 					return err

@@ -39,20 +39,31 @@ func (s *shell) secretContent(c *cli.Context, name secret.Name) (secret.Content,
 		return content, p
 	}
 	content.Value = strings.TrimRight(string(value), "\r\n")
+	if err == nil && content.Value == "" {
+		p := usage("no value was given")
+		p.Code, p.Remedy = "no_value", "give it on standard input, or say where it is with --from env:NAME or --from file:PATH"
+		return content, p
+	}
 	return content, err
 }
 
 // expiry reads a date, which is its first moment in UTC, or a duration from now.
 func expiry(text string, now time.Time) (time.Time, error) {
-	if t, err := time.Parse(time.DateOnly, text); err == nil {
-		return t, nil
-	}
-	if d, err := time.ParseDuration(text); err == nil && d > 0 {
-		return now.Add(d), nil
-	}
 	p := usage("%q is neither a date nor a duration", console.Cut(text, 40))
-	p.Code, p.Remedy = "bad_expiry", "write --expires 2027-01-31 or --expires 720h"
-	return time.Time{}, p
+	p.Code, p.Remedy = "bad_expiry", "write --expires "+now.AddDate(1, 0, 0).Format(time.DateOnly)+" or --expires 720h"
+	until, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return time.Time{}, p
+		}
+		until = now.Add(d)
+	}
+	if !now.Before(until) {
+		p.Message, p.Remedy = "--expires "+console.Cut(text, 40)+" has passed", "give a later --expires: "+strings.TrimPrefix(p.Remedy, "write ")
+		return time.Time{}, p
+	}
+	return until, nil
 }
 
 func secretProblem(err error) *console.Problem {

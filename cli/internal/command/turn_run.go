@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -14,7 +13,6 @@ import (
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
 	"github.com/b3abf3ee/portcullis/host"
 	"github.com/b3abf3ee/portcullis/host/approval"
-	"github.com/b3abf3ee/portcullis/host/core"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/turn"
 )
@@ -52,27 +50,6 @@ func (s *shell) turnRequest(c *cli.Context) (host.Request, error) {
 	session, err := selector(c)
 	req.Session = session
 	return req, err
-}
-
-// knownProvider refuses a --provider that config.yaml does not have.
-func knownProvider(h *host.Host, req host.Request) error {
-	name := req.Model.Provider
-	if _, ok := h.Settings().Provider(name); ok || name == "" {
-		return nil
-	}
-	p := usage("provider %s is not in %s", console.Cut(name, 40), core.HostFile)
-	p.Code, p.Remedy = "unknown_provider", "add it below providers in "+core.HostFile
-	var known []string
-	for _, k := range h.Settings().Providers {
-		known = append(known, k.Name)
-	}
-	if len(known) > 0 {
-		p.Remedy += "; it has " + strings.Join(known, ", ")
-		if near := nearest(name, known); near != "" {
-			p.Remedy = "did you mean --provider " + near + "?"
-		}
-	}
-	return p
 }
 
 // selector reads --session and --fresh.
@@ -120,19 +97,6 @@ func (s *shell) opened(c *cli.Context, a approving, prompter approval.Prompter, 
 	}
 	defer closing(&err, h.Close)
 	return do(c.Context, h)
-}
-
-// why gives a refused core its place: the turn tells that it cannot be used, and looking at it once more tells the file
-// and the line.
-func why(ctx context.Context, h *host.Host, coreID string, err error) error {
-	var refused *turn.RejectedError
-	if !errors.As(err, &refused) || refused.Reason != turn.RejectCore {
-		return err
-	}
-	if _, cause := h.CheckCore(ctx, coreID); cause != nil {
-		return cause
-	}
-	return err
 }
 
 // finished tells a turn's own ending from a failure of ours: a turn that was cancelled has a result and an error.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/app"
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
@@ -45,7 +47,10 @@ func Examine(ctx context.Context, home app.Home, m Machine) []Finding {
 	}
 	e.writable()
 	settings, known := e.config(ctx)
-	cores := e.cores(ctx)
+	cores, names := e.cores(ctx)
+	if known {
+		e.defaultCore(settings, names)
+	}
 	plugins := e.plugins(ctx)
 	if usable := e.database(ctx, len(cores) > 0 && len(plugins) > 0); usable && known {
 		e.together(ctx, cores, plugins)
@@ -153,18 +158,33 @@ func (e *examination) faults(code string, err error) {
 	}
 }
 
-// cores returns the cores that load.
-func (e *examination) cores(ctx context.Context) []core.Core {
+// defaultCore holds the core that config.yaml names against those that are there, also those with faults of their own.
+func (e *examination) defaultCore(settings core.HostConfig, names []string) {
+	id := settings.DefaultCore
+	if id == "" || slices.Contains(names, id) {
+		return
+	}
+	remedy := "portcullis init"
+	if len(names) > 0 {
+		remedy = "set default_core in " + e.home.Join(core.HostFile) + " to one of: " + strings.Join(names, ", ")
+	}
+	e.add("config.core", Error, fmt.Sprintf("%s names default_core %s and there is no such core", core.HostFile, id), remedy)
+}
+
+// cores returns the cores that load, and the ids of all that are there.
+func (e *examination) cores(ctx context.Context) (out []core.Core, ids []string) {
 	all, err := core.List(ctx, e.home.Path)
 	if err != nil {
 		e.problem("core.files", err, "")
-		return nil
+		return nil, nil
 	}
 	if len(all) == 0 {
 		e.add("core.files", Warn, "there are no cores", "portcullis init")
 	}
-	var out []core.Core
 	for _, l := range all {
+		if core.ValidID(l.ID) {
+			ids = append(ids, l.ID)
+		}
 		if l.Err != nil {
 			e.faults("core.files", l.Err)
 			continue
@@ -172,5 +192,5 @@ func (e *examination) cores(ctx context.Context) []core.Core {
 		e.ok("core.files", "core "+l.ID+" decodes")
 		out = append(out, l.Core)
 	}
-	return out
+	return out, ids
 }

@@ -1,0 +1,46 @@
+package command
+
+import (
+	"context"
+	"slices"
+
+	"github.com/b3abf3ee/portcullis/host"
+	"github.com/b3abf3ee/portcullis/host/core"
+)
+
+// findTool says what to do about a tool that a core does not have: pin the installed plugin that has it, or type the
+// name that was meant. It is "" when neither is known.
+func findTool(ctx context.Context, h *host.Host, coreID, tool string) (string, error) {
+	c, err := h.CheckCore(ctx, coreID)
+	if err != nil {
+		return "", err
+	}
+	installed, err := h.Plugins().List(ctx)
+	if err != nil {
+		return "", err
+	}
+	var names []string
+	for _, e := range slices.Backward(installed) { // the newest version of a plugin first
+		if e.Installed == nil {
+			continue
+		}
+		if pins(c, e.ID, e.Version) {
+			for _, t := range e.Installed.Manifest.Tools {
+				names = append(names, t.Name)
+			}
+			continue
+		}
+		if _, has := e.Installed.Manifest.Tool(tool); has {
+			return "plugin " + e.ID + " " + e.Version + " has it, and core " + c.ID() + " does not pin that plugin: `portcullis plugin install DIR --core " +
+				c.ID() + "`, DIR being the folder it was built in", nil
+		}
+	}
+	if near := nearest(tool, names); near != "" {
+		return "did you mean " + near + "?", nil
+	}
+	return "", nil
+}
+
+func pins(c core.Core, id, version string) bool {
+	return slices.ContainsFunc(c.Plugins(), func(p core.Pin) bool { return p.ID == id && p.Version == version })
+}
