@@ -55,6 +55,8 @@ func invoke(t *testing.T, p *Program, tool, args string) wire.Reply {
 func TestRegistrationNamesEveryMistake(t *testing.T) {
 	type bad struct {
 		A chan int
+		B func()
+		C int `minlength:"1"`
 	}
 	p := Plugin{
 		ID: "Demo", Version: "1",
@@ -65,6 +67,7 @@ func TestRegistrationNamesEveryMistake(t *testing.T) {
 			Tool("demo.two", "d", silent, Needs("fs.read"), Risk("hi"), Approval("no"), Recovery("x")),
 			Tool("demo.two", "d", func(context.Context, bad, Host) (nothing, error) { return nothing{}, nil }),
 			Tool[nothing, string]("demo.out", "d", nil),
+			Tool[bad, string]("demo.both", "d", nil),
 			Tool[nothing, nothing]("demo.nil", "d", nil),
 			Tool("demo.schema", "d", silent, InputSchema(`[]`)),
 			{},
@@ -80,6 +83,8 @@ func TestRegistrationNamesEveryMistake(t *testing.T) {
 		"tool demo: the name is not", "tool demo: has no description",
 		"tool demo.two: needs fs.read, which is not among", `tool demo.two: risk "hi" is not one of`, `approval "no"`, `recovery "x"`,
 		"tool demo.two: there are two of that name", "tool demo.two: input: field sdk.bad.A: type chan int has no JSON Schema",
+		"\n  tool demo.two: input: field sdk.bad.B: type func() has no", "\n  tool demo.two: input: field sdk.bad.C: tag minlength is not",
+		"\n  tool demo.both: input: field sdk.bad.A", "\n  tool demo.both: output: type string", "\n  tool demo.both: handler is nil",
 		"tool demo.out: output: type string is not a struct", "tool demo.nil: handler is nil",
 		"tool demo.schema: a schema is not a JSON object", "was not made by sdk.Tool",
 	} {

@@ -121,13 +121,10 @@ func checkPlugin(p Plugin) []string {
 }
 
 func checkTool(p Plugin, t ToolSpec) []string {
-	var m []string
 	if t.run == nil {
 		return []string{"was not made by sdk.Tool"}
 	}
-	if t.err != nil {
-		m = append(m, t.err.Error())
-	}
+	m := append([]string(nil), t.faults...)
 	if !wire.ValidToolName(t.tool.Name) {
 		m = append(m, "the name is not two or more words joined by dots, such as calc.eval")
 	}
@@ -152,7 +149,7 @@ func checkTool(p Plugin, t ToolSpec) []string {
 		}
 	}
 	for _, s := range []string{string(t.tool.InputSchema), string(t.tool.OutputSchema)} {
-		if t.err == nil && (!codec.Valid(s) || !strings.HasPrefix(strings.TrimSpace(s), "{")) {
+		if len(t.faults) == 0 && (!codec.Valid(s) || !strings.HasPrefix(strings.TrimSpace(s), "{")) {
 			m = append(m, "a schema is not a JSON object")
 		}
 	}

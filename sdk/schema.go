@@ -1,7 +1,6 @@
 package sdk
 
 import (
-	"errors"
 	"reflect"
 	"strconv"
 
@@ -41,38 +40,38 @@ type property struct {
 func (s *schema) is(word string) bool { return len(s.types) == 1 && s.types[0] == word }
 
 // deriver turns the table of a type into a schema, so that the two cannot differ.
-// defaults collects what the default tags say.
+// defaults collects what the default tags say, faults what is wrong with tags.
 type deriver struct {
 	defaults []defaultValue
+	faults   codec.Faults
 	repeated bool // inside a list, map or pointer, where no default can be set
 }
 
 // derive gives the schema of p; offset is where it lies in the whole.
-func (d *deriver) derive(p *codec.Plan, offset uintptr) (*schema, error) {
+func (d *deriver) derive(p *codec.Plan, offset uintptr) *schema {
 	switch p.Kind {
 	case codec.Bool:
-		return typed("boolean"), nil
+		return typed("boolean")
 	case codec.Float, codec.Number:
-		return typed("number"), nil
+		return typed("number")
 	case codec.Int, codec.Uint:
-		return integer(p.Type), nil
+		return integer(p.Type)
 	case codec.Bytes:
-		return &schema{types: []string{"string"}, contentEncoding: "base64"}, nil
+		return &schema{types: []string{"string"}, contentEncoding: "base64"}
 	case codec.Other:
-		return &schema{types: []string{"string"}, format: p.Format()}, nil
+		return &schema{types: []string{"string"}, format: p.Format()}
 	case codec.Slice, codec.Array:
 		return d.list(p)
 	case codec.Object:
-		values, err := d.inner(p.Elem)
-		return &schema{types: []string{"object"}, values: values}, err
+		return &schema{types: []string{"object"}, values: d.inner(p.Elem)}
 	case codec.Struct:
 		return d.object(p, offset)
 	case codec.Pointer:
 		return d.inner(p)
-	case codec.Any, codec.RawText:
-		return &schema{}, nil
+	case codec.String:
+		return typed("string")
 	}
-	return typed("string"), nil
+	return &schema{} // anything; or a fault that was told
 }
 
 func typed(word string) *schema { return &schema{types: []string{word}} }
@@ -94,68 +93,54 @@ func integer(t reflect.Type) *schema {
 	return s
 }
 
-func (d *deriver) list(p *codec.Plan) (*schema, error) {
-	items, err := d.inner(p.Elem)
-	s := &schema{types: []string{"array"}, items: items}
+func (d *deriver) list(p *codec.Plan) *schema {
+	s := &schema{types: []string{"array"}, items: d.inner(p.Elem)}
 	if p.Kind == codec.Array {
 		s.minItems = strconv.Itoa(p.Len)
 		s.maxItems = s.minItems
 	}
-	return s, err
+	return s
 }
-
-// within says where an error is.
-func within(where string, err error) error { return errors.New(where + ": " + err.Error()) }
 
 // inner derives what may occur any number of times. An element that is a
 // pointer may be null.
-func (d *deriver) inner(p *codec.Plan) (*schema, error) {
+func (d *deriver) inner(p *codec.Plan) *schema {
 	saved := d.repeated
 	d.repeated = true
 	defer func() { d.repeated = saved }()
 	if p.Kind != codec.Pointer {
 		return d.derive(p, 0)
 	}
-	s, err := d.derive(p.Elem, 0)
-	if err != nil {
-		return nil, err
-	}
-	return nullable(s), nil
+	return nullable(d.derive(p.Elem, 0))
 }
 
-func (d *deriver) object(p *codec.Plan, offset uintptr) (*schema, error) {
+func (d *deriver) object(p *codec.Plan, offset uintptr) *schema {
 	s := &schema{types: []string{"object"}, closed: true}
 	for i := range p.Fields {
-		if err := d.member(&p.Fields[i], offset, s); err != nil {
-			return nil, within("field "+p.Type.String()+"."+p.Fields[i].Name, err)
+		from := len(d.faults)
+		d.member(&p.Fields[i], offset, s)
+		if len(d.faults) > from {
+			d.faults.Within(from, p.Fields[i].Where())
 		}
 	}
-	return s, nil
+	return s
 }
 
 // member derives one field and applies its tags.
-func (d *deriver) member(f *codec.Field, offset uintptr, s *schema) error {
-	tag, err := parseTags(f.Tag)
-	if err != nil {
-		return err
-	}
+func (d *deriver) member(f *codec.Field, offset uintptr, s *schema) {
+	tag, faults := parseTags(f.Tag)
 	p, pointer := f.Plan, f.Plan.Kind == codec.Pointer
 	var child *schema
 	if pointer {
 		p = p.Elem
-		child, err = d.inner(p)
+		child = d.inner(p)
 	} else {
-		child, err = d.derive(p, offset+f.Offset)
+		child = d.derive(p, offset+f.Offset)
 	}
-	if err != nil {
-		return err
-	}
-	if err := tag.apply(child, p); err != nil {
-		return err
-	}
+	d.faults = append(append(d.faults, faults...), tag.apply(child, p)...)
 	if tag.hasDefault {
 		if pointer || d.repeated {
-			return errors.New("a default works on plain fields only, not behind a pointer, list or map")
+			d.faults = append(d.faults, "a default works on plain fields only, not behind a pointer, list or map")
 		}
 		d.defaults = append(d.defaults, defaultValue{offset: offset + f.Offset, plan: p, json: child.deflt})
 	}
@@ -166,7 +151,6 @@ func (d *deriver) member(f *codec.Field, offset uintptr, s *schema) error {
 	if !pointer && !f.Optional() && !tag.hasDefault {
 		s.required = append(s.required, f.Name)
 	}
-	return nil
 }
 
 // nullable adds null to what a schema allows.

@@ -22,15 +22,17 @@ type keyword struct{ key, value string }
 
 // parseTags reads every key of a tag. One that it does not know is refused: a
 // misspelt keyword would otherwise be a rule that is silently not there.
-func parseTags(tag reflect.StructTag) (tags, error) {
-	var t tags
+func parseTags(tag reflect.StructTag) (t tags, faults codec.Faults) {
 	for {
 		key, value, rest, ok, err := codec.NextTag(tag)
-		if err != nil || !ok {
-			return t, err
+		if err == nil && ok {
+			err = t.set(key, value)
 		}
-		if err := t.set(key, value); err != nil {
-			return t, err
+		if err != nil {
+			faults = append(faults, err.Error())
+		}
+		if !ok {
+			return t, faults
 		}
 		tag = rest
 	}
@@ -53,18 +55,21 @@ func (t *tags) set(key, value string) error {
 // apply puts the keywords into s, the schema of p. On a list, minItems,
 // maxItems, desc and default are the list's (which has no default) and every
 // other keyword is its elements'.
-func (t *tags) apply(s *schema, p *codec.Plan) error {
+func (t *tags) apply(s *schema, p *codec.Plan) (faults codec.Faults) {
 	for _, k := range t.keywords {
 		to, of := s, p
 		list := k.key == "desc" || k.key == "minItems" || k.key == "maxItems" || k.key == "default"
 		if s.items != nil && !list {
 			to, of = s.items, p.Elem
 		}
+		if of.Kind == 0 {
+			continue // what fits a type with a fault nobody knows
+		}
 		if err := to.set(k, of); err != nil {
-			return errors.New("tag " + k.key + ":" + strconv.Quote(k.value) + ": " + err.Error())
+			faults = append(faults, "tag "+k.key+":"+strconv.Quote(k.value)+": "+err.Error())
 		}
 	}
-	return nil
+	return faults
 }
 
 func (s *schema) set(k keyword, p *codec.Plan) error {
@@ -123,6 +128,9 @@ func (s *schema) bound(to *string, value string) error {
 }
 
 func (s *schema) setEnum(value string, p *codec.Plan) error {
+	if err := s.only("string", "integer", "number"); err != nil {
+		return err
+	}
 	for word := range strings.SplitSeq(value, "|") {
 		v, err := literal(word, p)
 		if err != nil {
@@ -130,7 +138,7 @@ func (s *schema) setEnum(value string, p *codec.Plan) error {
 		}
 		s.enum = append(s.enum, v)
 	}
-	return s.only("string", "integer", "number")
+	return nil
 }
 
 func (s *schema) setDefault(value string, p *codec.Plan) error {

@@ -3,6 +3,7 @@ package sdk
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -89,9 +90,9 @@ func TestSchemaOfEachKind(t *testing.T) {
 		}{}, `{"type":"object","properties":{"id":{"type":"integer"},"inner":{"type":"object","properties":{"id":{"type":"integer"}},"required":["id"],"additionalProperties":false}},"required":["id","inner"],"additionalProperties":false}`},
 		{json.RawMessage{}, `{"type":"object"}`},
 	} {
-		got, err := deriveInput(reflect.TypeOf(c.of), more)
-		if err != nil {
-			t.Errorf("%T: %v", c.of, err)
+		got, faults := deriveInput(reflect.TypeOf(c.of), more)
+		if len(faults) > 0 {
+			t.Errorf("%T: %q", c.of, faults)
 			continue
 		}
 		if string(got.json) != c.want {
@@ -180,18 +181,68 @@ func TestSchemaRefusals(t *testing.T) {
 			} `json:"a"`
 		}{}, "a default works on plain fields only"},
 	} {
-		_, err := deriveInput(reflect.TypeOf(c.of), codec.Extra{})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%T: %v\nwant %s", c.of, err, c.want)
+		_, faults := deriveInput(reflect.TypeOf(c.of), codec.Extra{})
+		if len(faults) != 1 || !strings.Contains(faults[0], c.want) {
+			t.Errorf("%T: %q\nwant %s", c.of, faults, c.want)
 		}
 	}
-	if _, err := deriveOutput(reflect.TypeFor[struct {
+	if _, faults := deriveOutput(reflect.TypeFor[struct {
 		A int `json:"a" default:"1"`
-	}](), codec.Extra{}); err == nil || !strings.Contains(err.Error(), "no meaning in a result") {
-		t.Errorf("a default in a result: %v", err)
+	}](), codec.Extra{}); len(faults) != 1 || !strings.Contains(faults[0], "no meaning in a result") {
+		t.Errorf("a default in a result: %q", faults)
 	}
-	if _, err := parseTags(`json:"a" desc`); err == nil {
+	if _, faults := parseTags(`json:"a" desc`); len(faults) != 1 {
 		t.Error("half a tag was read")
+	}
+}
+
+// Whoever mends a type hears all that is wrong with it at once.
+func TestEveryFaultOfATypeIsTold(t *testing.T) {
+	type deep struct {
+		On  bool           `json:"on" minimum:"1"`
+		Err error          `json:"err"`
+		At  []map[int]bool `json:"at" minItems:"x" maxLength:"3"`
+	}
+	type shared struct {
+		Old int `json:"old,string" default:"x"`
+	}
+	type in struct {
+		shared
+		*deep
+		City  string           `json:"city" minlength:"1" pattern:"^a" maxLength:"x" minItems:"1"`
+		Call  func()           `json:"call" desc:"c" minLength:"1"`
+		Lines chan int         `json:"lines"`
+		Deep  []deep           `json:"deep"`
+		Twice int              `json:"CITY" default:"ten" pattern:"^1"`
+		Notes map[string]place `json:"notes" enum:"{}"`
+	}
+	_, faults := deriveInput(reflect.TypeFor[in](), codec.Extra{})
+	want := []string{
+		"field sdk.shared.Old: json option string is not supported",
+		"field sdk.in.deep: only a struct can be embedded without a json name, and not in itself",
+		"field sdk.in.Call: type func() has no JSON Schema",
+		"field sdk.in.Lines: type chan int has no JSON Schema",
+		"field sdk.in.Deep: field sdk.deep.Err: type error has no JSON Schema",
+		"field sdk.in.Deep: field sdk.deep.At: type map[int]bool: keys of a map must be strings",
+		"field sdk.in.Twice: there are two members named CITY",
+		"field sdk.in.Notes: type map[string]sdk.place needs the option sdk.Maps[string, sdk.place]() of its tool",
+		"field sdk.shared.Old: tag default:\"x\": does not fit int",
+		"field sdk.in.City: tag minlength is not one of json, desc, enum, default, minimum, maximum, minLength, maxLength, pattern, format, minItems, maxItems",
+		"field sdk.in.City: tag maxLength:\"x\": is not a count",
+		"field sdk.in.City: tag minItems:\"1\": works on array, this is string",
+		"field sdk.in.Deep: field sdk.deep.On: tag minimum:\"1\": works on integer or number, this is boolean",
+		"field sdk.in.Deep: field sdk.deep.At: tag minItems:\"x\": is not a count",
+		"field sdk.in.Twice: tag default:\"ten\": does not fit int",
+		"field sdk.in.Twice: tag pattern:\"^1\": works on string, this is integer",
+		"field sdk.in.Notes: tag enum:\"{}\": works on string or integer or number, this is object",
+	}
+	if got := faults.Told(); !slices.Equal(got, want) {
+		t.Errorf("got\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+	// go vet knows half a tag too, so the type is made here. Both walks find it; it is told once.
+	half := reflect.StructOf([]reflect.StructField{{Name: "A", Type: reflect.TypeFor[int](), Tag: `desc json:"a"`}})
+	if _, faults := deriveInput(half, codec.Extra{}); len(faults.Told()) != 1 || !strings.Contains(faults[0], `.A: tag `) {
+		t.Errorf("half a tag: %q", faults)
 	}
 }
 
@@ -205,9 +256,9 @@ func TestDecodeSetsDefaultsWhereTheCallerIsSilent(t *testing.T) {
 			} `json:"deep"`
 		} `json:"inner,omitempty"`
 	}
-	c, err := deriveInput(reflect.TypeFor[in](), codec.Extra{})
-	if err != nil {
-		t.Fatal(err)
+	c, faults := deriveInput(reflect.TypeFor[in](), codec.Extra{})
+	if len(faults) > 0 {
+		t.Fatal(faults)
 	}
 	var first in
 	if err := c.setDefaults(unsafe.Pointer(&first)); err != nil {

@@ -23,36 +23,32 @@ type defaultValue struct {
 	json   string
 }
 
-func deriveInput(t reflect.Type, x codec.Extra) (shape, error) { return deriveObject(t, x) }
+func deriveInput(t reflect.Type, x codec.Extra) (shape, codec.Faults) { return deriveObject(t, x) }
 
-func deriveOutput(t reflect.Type, x codec.Extra) (shape, error) {
-	s, err := deriveObject(t, x)
-	if err == nil && len(s.defaults) > 0 {
-		return s, errors.New("type " + t.String() + ": a default has no meaning in a result")
+func deriveOutput(t reflect.Type, x codec.Extra) (shape, codec.Faults) {
+	s, faults := deriveObject(t, x)
+	if len(s.defaults) > 0 {
+		faults = append(faults, "type "+t.String()+": a default has no meaning in a result")
 	}
-	return s, err
+	return s, faults
 }
 
 // deriveObject derives the schema of a whole input or result: an object, since
 // models and MCP clients exchange nothing else, or json.RawMessage, whose
-// schema an option gives.
-func deriveObject(t reflect.Type, x codec.Extra) (shape, error) {
-	out := shape{json: []byte("{}")}
+// schema an option gives. It walks on after a fault, so that all are told.
+func deriveObject(t reflect.Type, x codec.Extra) (shape, codec.Faults) {
 	plan, err := codec.Build(t, x)
-	if err != nil {
-		return out, err
-	}
+	faults, _ := errors.AsType[codec.Faults](err)
 	var d deriver
-	s, err := d.derive(plan, 0)
-	switch {
-	case err != nil:
-		return out, err
-	case plan.Kind == codec.RawText:
+	s := d.derive(plan, 0)
+	switch plan.Kind {
+	case codec.RawText:
 		s.types = []string{"object"}
-	case plan.Kind != codec.Struct && plan.Kind != codec.Object:
-		return out, errors.New("type " + t.String() + " is not a struct or a map with string keys: put it into a struct")
+	case codec.Struct, codec.Object, 0:
+	default:
+		faults = append(faults, "type "+t.String()+" is not a struct or a map with string keys: put it into a struct")
 	}
-	return shape{json: s.append(nil), plan: plan, defaults: d.defaults}, nil
+	return shape{json: s.append(nil), plan: plan, defaults: d.defaults}, append(faults, d.faults...)
 }
 
 // setDefaults puts the defaults into the value at v. A call starts from a copy

@@ -2,7 +2,6 @@ package sdk
 
 import (
 	"context"
-	"errors"
 	"reflect"
 	"unsafe"
 
@@ -15,8 +14,8 @@ type ToolSpec struct {
 	tool  wire.Tool
 	extra codec.Extra // types that options add
 	// run appends the result to dst.
-	run func(ctx context.Context, dst []byte, args string, h Host) ([]byte, error)
-	err error // found while making it, told by Register
+	run    func(ctx context.Context, dst []byte, args string, h Host) ([]byte, error)
+	faults []string // found while making it, told by Register
 }
 
 // Option changes what a tool states about itself.
@@ -37,16 +36,12 @@ func Tool[In, Out any](name, description string, handler func(ctx context.Contex
 	for _, o := range opts {
 		o(&t)
 	}
-	in, err := deriveInput(reflect.TypeFor[In](), t.extra)
-	if err != nil {
-		t.err = within("input", err)
-	}
-	out, err := deriveOutput(reflect.TypeFor[Out](), t.extra)
-	if err != nil && t.err == nil {
-		t.err = within("output", err)
-	}
-	if handler == nil && t.err == nil {
-		t.err = errors.New("handler is nil")
+	in, faults := deriveInput(reflect.TypeFor[In](), t.extra)
+	t.refuse("input: ", faults)
+	out, faults := deriveOutput(reflect.TypeFor[Out](), t.extra)
+	t.refuse("output: ", faults)
+	if handler == nil {
+		t.faults = append(t.faults, "handler is nil")
 	}
 	if t.tool.InputSchema == nil {
 		t.tool.InputSchema = in.json
@@ -55,8 +50,10 @@ func Tool[In, Out any](name, description string, handler func(ctx context.Contex
 		t.tool.OutputSchema = out.json
 	}
 	first := new(In) // what every call starts from
-	if t.err == nil {
-		t.err = in.setDefaults(unsafe.Pointer(first))
+	if len(t.faults) == 0 {
+		if err := in.setDefaults(unsafe.Pointer(first)); err != nil {
+			t.faults = []string{"input: " + err.Error()}
+		}
 	}
 	t.run = func(ctx context.Context, dst []byte, args string, h Host) ([]byte, error) {
 		v := *first
@@ -70,6 +67,13 @@ func Tool[In, Out any](name, description string, handler func(ctx context.Contex
 		return out.encode(dst, unsafe.Pointer(&result))
 	}
 	return t
+}
+
+// refuse keeps what is wrong with the input or the output.
+func (t *ToolSpec) refuse(side string, faults codec.Faults) {
+	for _, f := range faults.Told() {
+		t.faults = append(t.faults, side+f)
+	}
 }
 
 // Needs lists the capabilities that the tool uses, out of the plugin's own.

@@ -12,8 +12,9 @@ import (
 // The options below let In and Out of a tool have types that not every guest
 // should carry the code of. Registration says which one is missing.
 
-// Maps lets In and Out have maps with keys K and values V, at any depth. Maps of
-// strings, booleans, 64-bit numbers (int among them) and any need no option.
+// Maps lets In and Out have maps with keys K and values V, at any depth and in
+// what an any of Out holds. Maps of strings, booleans, 64-bit numbers (int among
+// them) and any need no option.
 func Maps[K ~string, V any]() Option {
 	return func(t *ToolSpec) { t.extra.Maps = append(t.extra.Maps, codec.MapOf[K, V]()) }
 }

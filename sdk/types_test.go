@@ -74,13 +74,22 @@ func TestAnyHoldsWhatCanBeReached(t *testing.T) {
 		{int8(-3), `-3`, ""},
 		{uint64(math.MaxUint64), `18446744073709551615`, ""},
 		{float32(0.1), `0.1`, ""},
+		{map[string]int{"b": 2, "a": 1}, `{"a":1,"b":2}`, ""},
+		{map[string]int(nil), `null`, ""},
+		{&map[string]bool{"a": true}, `{"a":true}`, ""},
+		{map[string]point{"p": {3}}, `{"p":{"x":3}}`, ""},
+		{[]map[string]point{{"p": {3}}}, `[{"p":{"x":3}}]`, ""},
+		{&struct{ V any }{map[string]point{"p": {3}}}, `{"V":{"p":{"x":3}}}`, ""},
+		{map[string]any{"m": map[string]point{}}, `{"m":{}}`, ""},
+		{&time.Time{}, `"0001-01-01T00:00:00Z"`, ""},
+		{map[string]nothing{}, "", "needs the option sdk.Maps[string, sdk.nothing]() of its tool"},
 		{point{3}, "", "put a pointer to it there"},
 		{func() {}, "", "has no JSON Schema"},
 		{math.NaN(), "", "JSON does not have"},
 	} {
 		p := program(t, Tool("demo.any", "d", func(context.Context, nothing, Host) (map[string]any, error) {
 			return map[string]any{"v": c.holds}, nil
-		}))
+		}, Maps[string, point](), Times()))
 		r := invoke(t, p, "demo.any", `{}`)
 		switch {
 		case c.says == "" && string(r.Result) != `{"v":`+c.want+`}`:

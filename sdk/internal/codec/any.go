@@ -79,7 +79,7 @@ func (e *encoder) any(v any) (err error) {
 		p := Plan{Kind: Object, Elem: &Plan{Kind: String}, table: Extra{}.table(reflect.TypeFor[map[string]string]())}
 		return e.composite(&p, unsafe.Pointer(&v))
 	default:
-		return e.other(reflect.ValueOf(v))
+		return e.other(v)
 	}
 	return err
 }
@@ -92,24 +92,25 @@ func (e *encoder) anyMap(m map[string]any) error {
 	return e.composite(&p, unsafe.Pointer(&m))
 }
 
-// other writes what an interface holds besides: a slice or what a pointer points
-// to, by the table of its type, and scalars of any name.
-func (e *encoder) other(v reflect.Value) error {
+// other writes what an interface holds besides: a slice, a map or what a pointer
+// points to, by the table of its type, and scalars of any name.
+func (e *encoder) other(held any) error {
+	v := reflect.ValueOf(held)
 	t := v.Type()
 	switch v.Kind() {
-	case reflect.Pointer, reflect.Slice:
+	case reflect.Pointer, reflect.Slice, reflect.Map:
 		if v.IsNil() && !IsRaw(t) {
 			return e.any(nil)
 		}
 	}
 	if v.Kind() == reflect.Pointer {
-		p, err := Build(t.Elem(), Extra{})
+		p, err := Build(t.Elem(), e.extra)
 		if err != nil {
 			return err
 		}
 		return e.nested(p, unsafe.Pointer(v.Elem().UnsafeAddr()))
 	}
-	p, err := Build(t, Extra{})
+	p, err := Build(t, e.extra)
 	if err != nil {
 		return err
 	}
@@ -135,6 +136,10 @@ func (e *encoder) other(v reflect.Value) error {
 			return nil
 		}
 		return e.many(p.Elem, unsafe.Pointer(v.Index(0).UnsafeAddr()), v.Len())
+	case Object:
+		// A map is a pointer, which an interface keeps as its second word.
+		// Value.UnsafePointer would link 100 kB.
+		return e.composite(p, unsafe.Pointer(&(*[2]unsafe.Pointer)(unsafe.Pointer(&held))[1]))
 	default:
 		return errors.New("an interface that holds a " + t.String() + ": put a pointer to it there")
 	}

@@ -1,46 +1,61 @@
 package codec
 
 import (
-	"errors"
 	"reflect"
+	"strings"
 )
 
-// Build makes the table of t. The error says which type or field cannot be
-// encoded and what would be right.
+// Build makes the table of t. The error is [Faults], all of them: it says which
+// types and fields cannot be encoded and what would be right. The table is then
+// good for nothing but to look for more faults.
 func Build(t reflect.Type, x Extra) (*Plan, error) {
 	b := builder{extra: x}
-	return b.plan(t)
-}
-
-// builder walks one type. open holds the structs being walked, to refuse one
-// that contains itself.
-type builder struct {
-	extra Extra
-	open  []reflect.Type
-}
-
-func (b *builder) plan(t reflect.Type) (*Plan, error) {
-	p := &Plan{size: t.Size(), Type: t}
-	if c := b.extra.custom(t); c != nil {
-		p.Kind, p.custom = Other, c
-		return p, nil
+	p := b.plan(t)
+	p.extra = x
+	if len(b.faults) > 0 {
+		return p, b.faults
 	}
-	switch {
+	return p, nil
+}
+
+// builder walks one type, on after a fault. open holds the structs being walked,
+// to refuse one that contains itself.
+type builder struct {
+	extra  Extra
+	open   []reflect.Type
+	faults Faults
+}
+
+// fault keeps what is wrong with p.
+func (b *builder) fault(p *Plan, what string) {
+	p.Kind = 0
+	b.faults = append(b.faults, what)
+}
+
+func (b *builder) plan(t reflect.Type) *Plan {
+	p := &Plan{size: t.Size(), Type: t}
+	switch c := b.extra.custom(t); {
+	case c != nil:
+		p.Kind, p.custom = Other, c
 	case IsRaw(t):
 		p.Kind = RawText
-		return p, nil
 	case IsNumber(t):
 		p.Kind = Number
-		return p, nil
 	case named(t, "time", "Duration"):
-		return nil, errors.New("time.Duration would be nanoseconds: use a number and name the unit, as in timeout_seconds")
+		b.fault(p, "time.Duration would be nanoseconds: use a number and name the unit, as in timeout_seconds")
 	case named(t, "time", "Time"):
-		return nil, errors.New("type time.Time: add the option sdk.Times() to its tool, or use a string")
+		b.fault(p, "type time.Time: add the option sdk.Times() to its tool, or use a string")
 	case EncodesJSON(t):
-		return nil, errors.New("type " + t.String() + " encodes itself, so its schema is not known: use a string or json.RawMessage")
+		b.fault(p, "type "+t.String()+" encodes itself, so its schema is not known: use a string or json.RawMessage")
 	case EncodesText(t):
-		return nil, errors.New("type " + t.String() + " encodes itself as text: add the option sdk.Text[" + t.String() + "]() to its tool, or use a string")
+		b.fault(p, "type "+t.String()+" encodes itself as text: add the option sdk.Text["+source(t)+"]() to its tool, or use a string")
+	default:
+		b.byKind(p, t)
 	}
+	return p
+}
+
+func (b *builder) byKind(p *Plan, t reflect.Type) {
 	switch t.Kind() {
 	case reflect.Bool:
 		p.Kind = Bool
@@ -55,135 +70,46 @@ func (b *builder) plan(t reflect.Type) (*Plan, error) {
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Uint8 && !EncodesJSON(t.Elem()) && !EncodesText(t.Elem()) {
 			p.Kind = Bytes
-			return p, nil
+			return
 		}
-		p.Kind = Slice
-		return p, b.inner(p, t)
+		p.Kind, p.Elem = Slice, b.plan(t.Elem())
 	case reflect.Array:
-		p.Kind, p.Len = Array, t.Len()
-		return p, b.inner(p, t)
+		p.Kind, p.Len, p.Elem = Array, t.Len(), b.plan(t.Elem())
 	case reflect.Pointer:
-		p.Kind = Pointer
-		return p, b.inner(p, t)
+		p.Kind, p.Elem = Pointer, b.plan(t.Elem())
 	case reflect.Map:
-		return p, b.mapping(p, t)
+		b.mapping(p, t)
 	case reflect.Struct:
-		return p, b.object(p, t)
+		b.object(p, t)
 	case reflect.Interface:
 		if t.NumMethod() == 0 {
 			p.Kind = Any
-			return p, nil
+			return
 		}
 		fallthrough
 	default:
-		return nil, errors.New("type " + t.String() + " has no JSON Schema")
+		b.fault(p, "type "+t.String()+" has no JSON Schema")
 	}
-	return p, nil
 }
 
-func (b *builder) inner(p *Plan, t reflect.Type) (err error) {
-	p.Elem, err = b.plan(t.Elem())
-	return err
+func (b *builder) mapping(p *Plan, t reflect.Type) {
+	p.Kind, p.Elem, p.table = Object, b.plan(t.Elem()), b.extra.table(t)
+	switch {
+	case t.Key().Kind() != reflect.String || EncodesJSON(t.Key()) || EncodesText(t.Key()):
+		b.fault(p, "type "+t.String()+": keys of a map must be strings")
+	case p.Elem.Kind != 0 && p.table == nil:
+		b.faults = append(b.faults, "type "+t.String()+" needs the option sdk.Maps["+source(t.Key())+", "+source(t.Elem())+"]() of its tool")
+	}
 }
 
-func (b *builder) mapping(p *Plan, t reflect.Type) error {
-	if t.Key().Kind() != reflect.String || EncodesJSON(t.Key()) || EncodesText(t.Key()) {
-		return errors.New("type " + t.String() + ": keys of a map must be strings")
-	}
-	if err := b.inner(p, t); err != nil {
-		return err
-	}
-	p.Kind, p.table = Object, b.extra.table(t)
-	if p.table == nil {
-		return errors.New("type " + t.String() + " needs the option sdk.Maps[" + t.Key().String() + ", " + t.Elem().String() + "]() of its tool")
-	}
-	return nil
-}
-
-func (b *builder) object(p *Plan, t reflect.Type) error {
-	p.Kind = Struct
-	for _, o := range b.open {
-		if o == t {
-			return errors.New("type " + t.String() + " contains itself; a schema without references cannot say that: use json.RawMessage")
+// source is a type as the author of package main writes it.
+func source(t reflect.Type) string {
+	s := t.String()
+	for i := 0; i+5 <= len(s); i++ {
+		// not the end of a longer name: domain.P, or a path in brackets
+		if s[i:i+5] == "main." && (i == 0 || strings.IndexByte("[]*( ,", s[i-1]) >= 0) {
+			s = s[:i] + s[i+5:]
 		}
 	}
-	b.open = append(b.open, t)
-	defer func() { b.open = b.open[:len(b.open)-1] }()
-	return b.fields(p, t, 0)
-}
-
-// fields adds the members of one struct, those of embedded structs in place.
-func (b *builder) fields(p *Plan, t reflect.Type, offset uintptr) error {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name, o, skip, err := member(f.Tag)
-		if err != nil {
-			return errors.New("field " + t.String() + "." + f.Name + ": " + err.Error())
-		}
-		embedded := f.Anonymous && name == ""
-		if skip || !embedded && !f.IsExported() {
-			continue
-		}
-		if embedded {
-			if err := b.embedded(p, f, offset); err != nil {
-				return err
-			}
-			continue
-		}
-		if name == "" {
-			name = f.Name
-		}
-		for _, have := range p.Fields {
-			if sameName(have.Name, name) {
-				return errors.New("field " + t.String() + "." + f.Name + ": there are two members named " + name)
-			}
-		}
-		plan, err := b.plan(f.Type)
-		if err == nil && o&omitZero != 0 && hasIsZero(f.Type) && (plan.custom == nil || plan.custom.Zero == nil) {
-			err = errors.New("omitzero on a type with a method IsZero is not supported: use omitempty or a pointer")
-		}
-		if err != nil {
-			return errors.New("field " + t.String() + "." + f.Name + ": " + err.Error())
-		}
-		p.Fields = append(p.Fields, Field{
-			Name: name, Tag: f.Tag, Offset: offset + f.Offset, Plan: plan,
-			quoted: string(AppendString(nil, name)) + ":", omit: o,
-		})
-	}
-	return nil
-}
-
-func (b *builder) embedded(p *Plan, f reflect.StructField, offset uintptr) error {
-	if f.Type.Kind() != reflect.Struct || b.extra.Knows(f.Type) || EncodesJSON(f.Type) || EncodesText(f.Type) {
-		return errors.New("embedded field " + f.Name + ": only a struct can be embedded without a json name")
-	}
-	for _, o := range b.open {
-		if o == f.Type {
-			return errors.New("embedded field " + f.Name + " contains itself")
-		}
-	}
-	b.open = append(b.open, f.Type)
-	defer func() { b.open = b.open[:len(b.open)-1] }()
-	return b.fields(p, f.Type, offset+f.Offset)
-}
-
-// sameName ignores the case of ASCII letters: two such names in one object would
-// be one to a reader that ignores case, as encoding/json does.
-func sameName(a, b string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range len(a) {
-		if lower(a[i]) != lower(b[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-func lower(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		c += 'a' - 'A'
-	}
-	return c
+	return s
 }

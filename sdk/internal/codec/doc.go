@@ -16,8 +16,8 @@
 // have line breaks in it. Writing gives what encoding/json gives, except that a
 // nil slice or map is written empty, and < > & as they are.
 //
-// A type outside the table is refused when the table is built, never at a call:
-// a [Custom] or a [MapOf] adds one, written by generics and not by reflection.
+// A type outside the table is refused when the table is built, never at a call
+// (but for what an any holds), with all that is wrong with it: a [Custom] or a [MapOf] adds one, written by generics and not by reflection.
 //
 // Memory is only reached through typed pointers from reflect.New, so the
 // collector sees all of it. Text that was read shares the input's memory. A

@@ -11,7 +11,7 @@ import (
 // nil slice or map is written empty, since the schema says array or object and
 // not null. The error is a sentence; dst is then half written.
 func (p *Plan) Append(dst []byte, v unsafe.Pointer) ([]byte, error) {
-	e := encoder{buf: dst}
+	e := encoder{buf: dst, extra: p.extra}
 	err := e.value(p, v)
 	return e.buf, err
 }
@@ -19,6 +19,7 @@ func (p *Plan) Append(dst []byte, v unsafe.Pointer) ([]byte, error) {
 type encoder struct {
 	buf   []byte
 	depth int
+	extra Extra // for what an any holds
 }
 
 //go:noinline

@@ -14,7 +14,8 @@ type Raw []byte
 // Kind is how the table treats a value.
 type Kind uint8
 
-// The kinds.
+// The kinds. The zero Kind is of a type with a fault, in a table that [Build]
+// refuses.
 const (
 	Bool Kind = iota + 1
 	Int
@@ -43,6 +44,7 @@ type Plan struct {
 	size   uintptr // bytes of a value
 	custom *Custom
 	table  *Map
+	extra  Extra // of the outermost one: for what an any in it holds
 }
 
 // Field is one member of a Struct. Members of embedded structs stand among those
@@ -54,6 +56,8 @@ type Field struct {
 	Plan   *Plan
 	quoted string // "name": as it is written
 	omit   omit
+	in     reflect.Type // and its name in Go
+	name   string
 }
 
 // Optional reports a member that may be left out.
