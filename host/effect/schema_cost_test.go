@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 // doubling is a schema whose visits double with each of n definitions. top is what holds the first of them; where the
@@ -19,7 +18,7 @@ func doubling(n int, top string, branch func(next string) string, last string) s
 	return fmt.Sprintf(`{%s,"$defs":{%s"d%d":%s}}`, fmt.Sprintf(top, ref(0)), &defs, n, last)
 }
 
-// No schema decides how long the host takes: without the meter, each of these takes days.
+// No schema decides how long the host takes: without the meter, each of these takes days, which no test run waits for.
 func TestASchemaIsPaidFor(t *testing.T) {
 	twice := func(format string) func(string) string {
 		return func(next string) string { return fmt.Sprintf(format, next, next) }
@@ -45,12 +44,8 @@ func TestASchemaIsPaidFor(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			begun := time.Now()
 			if got := s.Check([]byte(c.doc)); !slices.Equal(got, []SchemaFault{costly}) {
 				t.Errorf("answered %v", got)
-			}
-			if took := time.Since(begun); took > 20*time.Second {
-				t.Errorf("took %s", took)
 			}
 			if got := s.Check([]byte(c.doc)); !slices.Equal(got, []SchemaFault{costly}) {
 				t.Errorf("the second time: %v", got)
