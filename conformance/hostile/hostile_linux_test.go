@@ -119,7 +119,7 @@ func (w *world) until(n *neighbour, calls int64) {
 func (w *world) contain(t *testing.T, class string, g *guest, f *figures) {
 	wasm := g.module(t, class)
 	var faults []string
-	for range 2 {
+	for range 3 {
 		if faults = w.measure(t, g, wasm, f); len(faults) == 0 || t.Failed() {
 			break
 		}
