@@ -11,7 +11,7 @@ import (
 )
 
 // TestHostile installs and calls every guest, and prints what was measured. A guest whose figures are out of bounds is
-// run once more, because the machine may be to blame; an outcome other than the table's is final.
+// run up to twice more, because the machine may be to blame; an outcome other than the table's is final.
 //
 // The 99th percentile of some dozens of calls is one call, and one call is late for many reasons. So all calls beside
 // the guests of a class are held together against all calls made before and between the guests of the run: at most
