@@ -34,7 +34,7 @@ func program(t *testing.T, tools ...ToolSpec) *Program {
 
 func invoke(t *testing.T, p *Program, tool, args string) wire.Reply {
 	t.Helper()
-	in, err := json.Marshal(wire.Call{ID: "eff_1", Tool: tool, Args: json.RawMessage(args)})
+	in, err := json.Marshal(wire.Call{ID: "eff_1", Tool: tool, Args: wire.RawJSON(args)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func invoke(t *testing.T, p *Program, tool, args string) wire.Reply {
 		t.Fatal(err)
 	}
 	var r wire.Reply
-	if err := wire.Decode(out, wire.MaxReplyBytes, &r); err != nil {
+	if err := json.Unmarshal(out, &r); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.Check(); err != nil {

@@ -39,7 +39,7 @@ func ask[Reply any](t *testing.T, p *sandbox.Plugin, fn, header, body string, op
 		t.Fatalf("%s answered %q: %v", fn, out.Output, err)
 	}
 	var reply Reply
-	if err := wire.Decode(h, wire.MaxHeaderBytes, &reply); err != nil {
+	if err := decode(h, &reply); err != nil {
 		t.Fatalf("%s answered %q: %v", fn, h, err)
 	}
 	return reply, string(b)

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"github.com/b3abf3ee/portcullis/host/sandbox"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 	"go.uber.org/goleak"
@@ -109,4 +111,9 @@ func wantRefused(t testing.TB, err error, code sandbox.LoadCode, sentence string
 func digest(wasm []byte) string {
 	sum := sha256.Sum256(wasm)
 	return hex.EncodeToString(sum[:])
+}
+
+// decode reads a header of a reply, which has no member but those of v.
+func decode(data []byte, v any) error {
+	return json.Unmarshal(data, v, json.RejectUnknownMembers(true))
 }

@@ -19,7 +19,7 @@ func TestCallCarriesTheApprovedBytes(t *testing.T) {
 		t.Fatalf("call %s, want %s; %v", in, want, err)
 	}
 	var call wire.Call
-	if err := wire.Decode(in, wire.MaxCallBytes, &call); err != nil || call.ID != "eff_1" || call.Tool != "demo.run" || string(call.Args) != `{"b":1, "a":[2]}` {
+	if err := decodeStrict(in, wire.MaxCallBytes, &call); err != nil || call.ID != "eff_1" || call.Tool != "demo.run" || string(call.Args) != `{"b":1, "a":[2]}` {
 		t.Errorf("the guest reads %+v, %v", call, err)
 	}
 }

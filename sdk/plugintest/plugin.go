@@ -137,7 +137,7 @@ func (p *Plugin) Call(t testing.TB, tool, args string) json.RawMessage {
 	if reply.Fault != nil {
 		t.Fatalf("plugintest: %s answered %s: %s", tool, reply.Fault.Code, reply.Fault.Message)
 	}
-	return reply.Result
+	return json.RawMessage(reply.Result)
 }
 
 // Fault runs a tool that is to say no, and returns what it said. A result fails
@@ -180,7 +180,7 @@ func (p *Plugin) invoke(t testing.TB, tool, args string) wire.Reply {
 	if fault := p.checkArgs(t, spec, args); fault != nil {
 		return wire.Reply{Fault: fault}
 	}
-	input, err := json.Marshal(wire.Call{ID: callID, Tool: tool, Args: json.RawMessage(args)})
+	input, err := json.Marshal(wire.Call{ID: callID, Tool: tool, Args: wire.RawJSON(args)})
 	if err != nil {
 		t.Fatalf("plugintest: the arguments of %s are not JSON: %v", tool, err)
 	}
@@ -190,7 +190,7 @@ func (p *Plugin) invoke(t testing.TB, tool, args string) wire.Reply {
 		t.Fatalf("plugintest: %s: %v", tool, err)
 	}
 	var reply wire.Reply
-	if err := wire.Decode(output, wire.MaxReplyBytes, &reply); err != nil {
+	if err := strict(output, wire.MaxReplyBytes, &reply); err != nil {
 		t.Fatalf("plugintest: reply of %s: %v", tool, err)
 	}
 	if err := reply.Check(); err != nil {

@@ -151,7 +151,7 @@ func fit[E any](t testing.TB, entries []E) int {
 func decode[T any](t testing.TB, data []byte, limit int) T {
 	t.Helper()
 	var v T
-	if err := wire.Decode(data, limit, &v); err != nil {
+	if err := strict(data, limit, &v); err != nil {
 		t.Fatalf("plugintest: the guest sent what no host takes: %v", err)
 	}
 	return v
