@@ -118,13 +118,13 @@ func TestARotationCutShortLosesNothing(t *testing.T) {
 	after, err := os.ReadFile(filepath.Join(home, FileName))
 	must(t, err)
 	must(t, v.writeIdentities(old[0], next[0])) // as between the first and the last rename
-	for name, sealed := range map[string][]byte{"the old file": before, "the new file": after} {
+	for i, sealed := range [][]byte{before, after} {
 		must(t, replace(filepath.Join(home, FileName), sealed))
 		if got, err := reader(v, home).Read(t.Context(), Ref{FromVault, "A_KEY"}); err != nil || got != value {
-			t.Errorf("%s: %q, %v", name, got, err)
+			t.Errorf("file %d: %q, %v", i, got, err)
 		}
 	}
-	must(t, v.writeIdentities(old...))
+	must(t, v.writeIdentities(old...)) // the file is the new one
 	if _, err := v.List(t.Context()); err == nil {
 		t.Error("the old identity still opens the new file")
 	}
