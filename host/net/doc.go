@@ -12,8 +12,9 @@
 //	connect to a judged address      and judge it again on the socket, just before it connects
 //	read the answer within bounds    headers, body, and body after decompression
 //
-// A redirect is not followed by the client but goes the whole way again, at most [MaxRedirects] times; credentials
-// and custom headers stay behind when the origin changes.
+// A redirect is not followed by the client but goes the whole way again, at most [MaxRedirects] times. When the origin
+// changes, credentials and custom headers stay behind, a body is not sent, and a request to which the host added a
+// credential is not sent at all.
 //
 // Refused besides: link-local and metadata addresses, for anyone and whatever is configured; private addresses and
 // loopback, unless the operator's configuration names that exact origin; ambient proxies, cookies and credentials;

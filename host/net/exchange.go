@@ -28,6 +28,7 @@ type exchange struct {
 	hop    int
 	max    int64 // bytes of the response body
 	unzip  bool  // gzip was offered by us, not by the plugin
+	bound  bool  // the host added a credential of its own: no redirect to another origin is followed
 }
 
 // Do makes one request for the plugin and follows its redirects; it is what the sandbox calls. A "no" is a fault in

@@ -14,6 +14,10 @@ const (
 	OtherOrigin egress.Reason = "other_origin"
 	// InsecureRedirect: a redirect leads from https to http.
 	InsecureRedirect egress.Reason = "insecure_redirect"
+	// CredentialRedirect: a request to which the host added a credential is redirected to another origin.
+	CredentialRedirect egress.Reason = "credential_redirect"
+	// BodyRedirect: a redirect would send a body to another origin.
+	BodyRedirect egress.Reason = "body_redirect"
 	// TooManyRedirects: the chain is longer than [MaxRedirects].
 	TooManyRedirects egress.Reason = "too_many_redirects"
 )

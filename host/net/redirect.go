@@ -22,6 +22,9 @@ func redirects(status int) bool {
 //
 // 303 turns every method but HEAD into GET. 301 and 302 turn POST into GET, as every client does and RFC 9110
 // allows; other methods stay. 307 and 308 change nothing. With the method the body goes and its headers.
+//
+// To another origin (scheme, host or port) goes neither a body nor a header that may hold a credential, and nothing at
+// all when the host itself added a credential to the request. What stayed behind does not come back on the way home.
 func (x exchange) follow(status int, location string) (exchange, egress.Verdict) {
 	from := x.target
 	x.hop++
@@ -35,13 +38,20 @@ func (x exchange) follow(status int, location string) (exchange, egress.Verdict)
 	case from.Scheme() == "https" && next.Scheme() == "http":
 		return x, refuse(InsecureRedirect, "the redirect gives up https")
 	}
+	crosses := next.Origin() != from.Origin()
 	toGet := status == http.StatusSeeOther && x.method != http.MethodHead ||
 		(status == http.StatusMovedPermanently || status == http.StatusFound) && x.method == http.MethodPost
+	switch {
+	case crosses && x.bound:
+		return x, refuse(CredentialRedirect, "the request carries a credential for "+from.Origin()+", which is shown to nobody else")
+	case crosses && !toGet && len(x.body) > 0:
+		return x, refuse(BodyRedirect, "the body was written for "+from.Origin()+", and the redirect would send it elsewhere")
+	}
 	header := http.Header{}
 	for name, values := range x.header {
 		switch {
 		case toGet && aboutBody(name):
-		case next.Origin() != from.Origin() && !crossesOrigins(name):
+		case crosses && !crossesOrigins(name):
 		default:
 			header[name] = values
 		}
@@ -67,7 +77,7 @@ func aboutBody(name string) bool {
 // list of what may, because nobody knows the name of every header that holds a key.
 func crossesOrigins(name string) bool {
 	switch name {
-	case "Accept", "Accept-Encoding", "Accept-Language", "User-Agent", "Cache-Control", "Range", "Content-Type", "Content-Encoding", "Content-Language":
+	case "Accept", "Accept-Encoding", "Accept-Language", "User-Agent", "Cache-Control", "Range":
 		return true
 	}
 	return false
