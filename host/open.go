@@ -14,6 +14,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/approval"
 	"github.com/b3abf3ee/portcullis/host/authority"
 	"github.com/b3abf3ee/portcullis/host/core"
+	"github.com/b3abf3ee/portcullis/host/credential"
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/net"
@@ -136,6 +137,7 @@ func (h *Host) join() error {
 	})
 	h.effects = effect.NewRuntime(effect.Config{
 		Journal: h.cfg.Store, Grants: h.cfg.Store, Approver: h.gate, IDs: h.ids, Clock: h.cfg.Clock,
+		Secrets: credential.NewBinder(h.secrets, h.cfg.Store, h.ids, h.cfg.Clock),
 	})
 	h.turns = turn.New(turn.Config{
 		Journal: h.cfg.Store, Planner: planner{h}, Authority: h.resolver, Effects: h.effects,

@@ -11,10 +11,10 @@ import (
 
 // Facts are what policy decides a call of the tool by, apart from the call itself. The gate and an explanation ask the
 // same function with the same facts.
-func (c *Catalog) facts(e *entry) policy.Facts {
+func (c *Catalog) facts(e *entry, needs []capability.Name) policy.Facts {
 	t := e.tool
 	return policy.Facts{
-		Principal: c.turn.Principal(), Session: string(c.turn.Session()), Tool: t.Entry(), Visible: true,
+		Principal: c.turn.Principal(), Session: string(c.turn.Session()), Tool: t.entry(needs), Visible: true,
 		Core: c.turn.Core().ID, Capabilities: c.turn.Core().Capabilities,
 		Plugin: t.Plugin, Granted: e.grants, Loads: t.PluginNeeds,
 		Checks: []policy.Check{workspaceCheck(t, c.turn.Workspace()), boundsCheck(t)}, Policies: c.setup.Policies,
@@ -61,24 +61,24 @@ func (v *ruling) at(s policy.Stage) string {
 	return v.approval
 }
 
-// rule asks policy. All facts of a tool are frozen with its catalog but one, that the principal's scope is still alive:
-// while it is, what was said once is said again.
-func (c *Catalog) rule(e *entry) *ruling {
-	if !c.turn.Principal().Allows(string(c.turn.Session())) {
-		now := decide(c.facts(e))
+// rule asks policy. All facts of a tool are frozen with its catalog but two, that the principal's scope is still alive
+// and what a call's arguments ask for: apart from those, what was said once is said again.
+func (c *Catalog) rule(e *entry, needs []capability.Name) *ruling {
+	if len(needs) != len(e.tool.Needs) || !c.turn.Principal().Allows(string(c.turn.Session())) {
+		now := decide(c.facts(e, needs))
 		return &now
 	}
 	if known := e.ruled.Load(); known != nil {
 		return known
 	}
-	now := decide(c.facts(e))
+	now := decide(c.facts(e, needs))
 	e.ruled.Store(&now)
 	return &now
 }
 
 // checkScope is step 2. Policy is asked once, here; the steps that follow report what it said of them.
 func (r *Runtime) checkScope(_ context.Context, p *passage) verdict {
-	p.policy = p.catalog.rule(p.entry)
+	p.policy = p.catalog.rule(p.entry, p.needs)
 	return p.said(policy.Scope)
 }
 
@@ -101,9 +101,9 @@ func (p *passage) said(s policy.Stage) verdict {
 // key is what an allowance for the session would be remembered by; false when there may be none: what is critical or
 // uses a secret is asked about each time.
 func (p *passage) key() (approval.Key, bool) {
-	e := p.entry.tool.Entry()
+	e := p.entry.tool.entry(p.needs)
 	for _, n := range e.Capabilities {
-		if n.Family() == "secret.bind" {
+		if n.Family() == bindFamily {
 			return approval.Key{}, false
 		}
 	}

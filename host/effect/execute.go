@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/b3abf3ee/portcullis/host/binding"
+	"github.com/b3abf3ee/portcullis/policy/capability"
 	"github.com/b3abf3ee/portcullis/policy/document"
 	"github.com/b3abf3ee/portcullis/policy/redact"
 )
@@ -81,7 +82,8 @@ type passage struct {
 	args    Arguments
 	shown   redact.Views // of the arguments: for the operator who is asked, and the durable one
 	policy  *ruling
-	secrets map[string]string
+	needs   []capability.Name // of this call
+	secrets Bound
 	outcome Outcome
 	answer  document.Document // the outcome's result, once it was found to be strict
 	end     verdict

@@ -22,10 +22,17 @@ func (c *Catalog) Explain(tool string, arguments []byte) Explanation {
 	if !ok {
 		return Explanation{Tool: tool}
 	}
-	x := Explanation{Tool: tool, Plugin: e.tool.label(), Found: true, Policy: policy.Decide(c.facts(e))}
+	x := Explanation{Tool: tool, Plugin: e.tool.label(), Found: true}
+	needs := e.tool.Needs
 	if len(arguments) > 0 {
 		x.Arguments = explainArguments(e, arguments)
+		if args, err := ParseArguments(arguments); err == nil {
+			if more, err := needsOf(e.tool, args.read); err == nil {
+				needs = more
+			}
+		}
 	}
+	x.Policy = policy.Decide(c.facts(e, needs))
 	return x
 }
 

@@ -44,7 +44,11 @@ func (r *Runtime) invoke(ctx context.Context, p *passage) verdict {
 // happened outside.
 func (r *Runtime) call(ctx context.Context, p *passage, now time.Time) (out Outcome) {
 	t := p.entry.tool
-	ctx, stop := context.WithTimeout(ctx, t.Timeout)
+	limit := t.Timeout
+	if until := p.secrets.Until(); !until.IsZero() { // a value that has expired is in nobody's hands
+		limit = min(limit, until.Sub(now))
+	}
+	ctx, stop := context.WithTimeout(ctx, limit)
 	defer stop()
 	defer func() {
 		if v := recover(); v != nil {
@@ -53,7 +57,7 @@ func (r *Runtime) call(ctx context.Context, p *passage, now time.Time) (out Outc
 	}()
 	return t.Adapter.Invoke(ctx, Call{
 		Effect: p.req.ID, Tool: t.Name, Arguments: p.args.Bytes(), Read: p.args.read, Turn: p.turn,
-		Deadline: now.Add(t.Timeout), Output: t.Output, Grants: p.entry.grants,
+		Deadline: now.Add(limit), Output: t.Output, Grants: p.entry.grants, Secrets: p.secrets,
 		Progress: func(g wire.Progress) {
 			if p.req.Progress != nil {
 				g.Message = p.catalog.Redactor().Text(redact.ForOperator, g.Message)

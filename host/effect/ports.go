@@ -40,6 +40,7 @@ type Call struct {
 	Deadline  time.Time // when the effect is over, in the host's clock
 	Output    int       // bytes of result that the caller will read at the most
 	Grants    capability.Snapshot
+	Secrets   Bound               // bound for this call; for the host's side of an adapter, never for a guest
 	Progress  func(wire.Progress) // never nil; may be called from the adapter's goroutine only
 }
 

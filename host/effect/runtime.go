@@ -6,20 +6,11 @@ import (
 
 	gate "github.com/b3abf3ee/portcullis/host/approval"
 	"github.com/b3abf3ee/portcullis/host/id"
-	"github.com/b3abf3ee/portcullis/policy/principal"
 )
 
 // Approver decides what policy says a person must decide.
 type Approver interface {
 	Decide(ctx context.Context, req gate.Request) gate.Decision
-}
-
-// Secrets binds what a call was granted. The values go to the adapter's side of the gate and into the redactor,
-// never to a guest.
-type Secrets interface {
-	// Bind resolves the named secrets for one call; ok is false when one of them is not there or not granted, and
-	// then nothing is bound.
-	Bind(ctx context.Context, by principal.Scope, names []string) (values map[string]string, ok bool, err error)
 }
 
 // Config is what a Runtime works with. Secrets may be nil: then a tool that needs one is denied.

@@ -49,6 +49,9 @@ func (r *Runtime) checkRequest(_ context.Context, p *passage) verdict {
 		why := "the arguments do not fit the schema: " + join(faults)
 		return invalid("arguments_schema", why, why)
 	}
+	if p.needs, err = needsOf(p.entry.tool, args.read); err != nil {
+		return invalid("secret_name", err.Error(), "the arguments name a secret by what is no name")
+	}
 	return pass(strconv.Itoa(len(args.Bytes())) + " bytes, sha256:" + args.Digest()[:12])
 }
 
@@ -70,7 +73,7 @@ func (r *Runtime) approve(ctx context.Context, p *passage) verdict {
 	t := p.entry.tool
 	key, cacheable := p.key()
 	d := r.approver.Decide(ctx, gate.Request{
-		Turn: p.turn, Effect: p.req.ID, Tool: t.Name, Plugin: p.entry.label, Risk: t.Risk, Needs: names(t.Needs),
+		Turn: p.turn, Effect: p.req.ID, Tool: t.Name, Plugin: p.entry.label, Risk: t.Risk, Needs: names(p.needs),
 		Why: p.policy.Why, Arguments: p.shown.Operator.String(), Digest: p.args.Digest(), Key: key, Cacheable: cacheable,
 	})
 	p.result.Approval = d.Approval
@@ -96,39 +99,6 @@ func refusalWords(d gate.Decision, tool string) string {
 		return "the question about " + tool + " was interrupted"
 	}
 	return tool + " was denied: " + d.Reason
-}
-
-// bindSecrets is step 6.
-func (r *Runtime) bindSecrets(ctx context.Context, p *passage) verdict {
-	var wanted []string
-	for _, n := range p.entry.tool.Needs {
-		if n.Family() == "secret.bind" {
-			wanted = append(wanted, n.Argument())
-		}
-	}
-	if len(wanted) == 0 {
-		return pass("none needed")
-	}
-	missing := verdict{
-		status: Denied, reason: "secret_unavailable",
-		why:   fmt.Sprintf("%s needs the secret %s and it is not available", p.entry.tool.Name, wanted[0]),
-		model: "a credential that the tool needs is not available",
-	}
-	if r.secrets == nil {
-		return missing
-	}
-	values, ok, err := r.secrets.Bind(ctx, p.turn.Principal(), wanted)
-	if err != nil || !ok {
-		return missing
-	}
-	for name, value := range values {
-		if err := p.catalog.hide(name, value); err != nil {
-			missing.reason, missing.why = "secret_not_hidable", err.Error()
-			return missing
-		}
-	}
-	p.secrets = values
-	return pass(fmt.Sprintf("%d bound", len(values)))
 }
 
 // maxQuestion bounds what a person is asked to read. A call whose arguments are larger cannot be approved.

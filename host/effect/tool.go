@@ -7,6 +7,7 @@ import (
 
 	"github.com/b3abf3ee/portcullis/policy/approval"
 	"github.com/b3abf3ee/portcullis/policy/capability"
+	"github.com/b3abf3ee/portcullis/policy/document"
 )
 
 // Origin is which kind of source a tool comes from.
@@ -26,18 +27,21 @@ type Tool struct {
 	InputSchema  json.RawMessage
 	OutputSchema json.RawMessage // empty: any JSON value
 	Needs        []capability.Name
-	Risk         approval.Risk
-	Approval     approval.Mode // the tool's own policy; core and host rules can only make it stricter
-	Recovery     string        // "read", "idempotent", "reconcile" or "manual"
-	Origin       Origin
-	Provenance   string            // where it stands, for people: "authored:calc@1.0.0"
-	Plugin       string            // plugin id; empty for a builtin, which needs no operator grant
-	Version      string            // plugin version
-	PluginNeeds  []capability.Name // what the plugin's module needs to be loaded at all, whatever the tool
-	Files        bool              // whether the call touches the workspace
-	Timeout      time.Duration     // longest run; 0: the turn's limit
-	Output       int               // longest result in bytes; 0: the turn's limit
-	Adapter      Adapter
+	// Secrets names the secrets that one call's arguments ask for, beside those in Needs: the call needs
+	// secret.bind:<NAME> for each, as if Needs listed it. nil: none.
+	Secrets     func(arguments document.Document) []string
+	Risk        approval.Risk
+	Approval    approval.Mode // the tool's own policy; core and host rules can only make it stricter
+	Recovery    string        // "read", "idempotent", "reconcile" or "manual"
+	Origin      Origin
+	Provenance  string            // where it stands, for people: "authored:calc@1.0.0"
+	Plugin      string            // plugin id; empty for a builtin, which needs no operator grant
+	Version     string            // plugin version
+	PluginNeeds []capability.Name // what the plugin's module needs to be loaded at all, whatever the tool
+	Files       bool              // whether the call touches the workspace
+	Timeout     time.Duration     // longest run; 0: the turn's limit
+	Output      int               // longest result in bytes; 0: the turn's limit
+	Adapter     Adapter
 }
 
 // label is the plugin with its version, or empty.
@@ -49,8 +53,11 @@ func (t Tool) label() string {
 }
 
 // Entry is the tool as the approval rules see it.
-func (t Tool) Entry() approval.Entry {
-	return approval.Entry{Tool: t.Name, Capabilities: slices.Clone(t.Needs), Risk: t.Risk, Mode: t.Approval}
+func (t Tool) Entry() approval.Entry { return t.entry(t.Needs) }
+
+// entry is the tool as the approval rules see one call of it.
+func (t Tool) entry(needs []capability.Name) approval.Entry {
+	return approval.Entry{Tool: t.Name, Capabilities: slices.Clone(needs), Risk: t.Risk, Mode: t.Approval}
 }
 
 // Definition is a tool as a model is shown it.

@@ -36,6 +36,7 @@ const (
 	SecretSet       Kind = "secret.set"
 	SecretRotated   Kind = "secret.rotated"
 	SecretRemoved   Kind = "secret.removed"
+	SecretBound     Kind = "secret.bound"
 )
 
 // Bounds of one record. A text over its bound is cut by [Clean], never refused: an audit row must not be lost

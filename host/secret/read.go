@@ -15,9 +15,20 @@ import (
 	"github.com/b3abf3ee/portcullis/policy/redact"
 )
 
+// Why is the stable code of why a secret is not given out.
+type Why string
+
+// The codes.
+const (
+	Missing    Why = "missing"    // there is no such entry, variable or file
+	Expired    Why = "expired"    // its time is over
+	Unreadable Why = "unreadable" // what is there cannot be used as it stands
+)
+
 // UnavailableError says why a secret is not given out. It never holds a value.
 type UnavailableError struct {
 	Ref  Ref
+	Why  Why
 	Want string // what is wrong and what to do
 }
 
@@ -40,9 +51,16 @@ func (d Reader) Read(ctx context.Context, r Ref) (string, error) {
 		return "", fmt.Errorf("secret: read %s: %w", r, err)
 	}
 	if r.Source == FromVault {
-		return d.fromVault(ctx, r)
+		value, _, err := d.fromVault(ctx, r)
+		return value, err
 	}
 	return d.direct(r)
+}
+
+// Entry is the value of one entry of the vault as it is now, and when it expires (zero: never). Its errors are those of
+// [Reader.Read].
+func (d Reader) Entry(ctx context.Context, name Name) (value string, expires time.Time, err error) {
+	return d.fromVault(ctx, Ref{FromVault, string(name)})
 }
 
 // direct reads a reference that is no entry of the vault.
@@ -51,7 +69,7 @@ func (d Reader) direct(r Ref) (string, error) {
 	switch r.Source {
 	case FromEnv:
 		if text, _ = d.Lookup(r.Name); text == "" {
-			return "", &UnavailableError{r, "is not set; set it in the environment that portcullis starts in"}
+			return "", &UnavailableError{r, Missing, "is not set; set it in the environment that portcullis starts in"}
 		}
 	case FromFile:
 		path := r.Name
@@ -64,31 +82,32 @@ func (d Reader) direct(r Ref) (string, error) {
 		}
 		text = string(data)
 	default:
-		return "", &UnavailableError{r, "is no reference; write env:NAME, file:PATH or secret:NAME"}
+		return "", &UnavailableError{r, Unreadable, "is no reference; write env:NAME, file:PATH or secret:NAME"}
 	}
 	text = strings.TrimRight(text, "\r\n")
 	if text == "" || strings.ContainsFunc(text, control) {
-		return "", &UnavailableError{r, "is empty or has line breaks or control characters in it"}
+		return "", &UnavailableError{r, Unreadable, "is empty or has line breaks or control characters in it"}
 	}
 	return text, nil
 }
 
-func (d Reader) fromVault(ctx context.Context, r Ref) (string, error) {
+func (d Reader) fromVault(ctx context.Context, r Ref) (string, time.Time, error) {
 	if d.Vault == nil {
-		return "", &UnavailableError{r, "cannot be read: this host has no secrets file"}
+		return "", time.Time{}, &UnavailableError{r, Missing, "cannot be read: this host has no secrets file"}
 	}
 	e, ok, err := d.Vault.get(ctx, Name(r.Name))
 	switch {
 	case err != nil:
-		return "", err
+		return "", time.Time{}, err
 	case !ok:
-		return "", &UnavailableError{r, "is not there; type: portcullis secrets set " + r.Name}
+		return "", time.Time{}, &UnavailableError{r, Missing, "is not there; type: portcullis secrets set " + r.Name}
 	case e.expired(d.Clock()):
-		return "", &UnavailableError{r, "expired on " + e.Expires.UTC().Format(time.DateOnly) + "; type: portcullis secrets rotate " + r.Name}
+		return "", time.Time{}, &UnavailableError{r, Expired, "expired on " + e.Expires.UTC().Format(time.DateOnly) + "; type: portcullis secrets rotate " + r.Name}
 	case e.From.Zero():
-		return e.value(), nil
+		return e.value(), e.Expires, nil
 	}
-	return d.direct(e.From)
+	value, err := d.direct(e.From)
+	return value, e.Expires, err
 }
 
 // Known are the values of all entries of the vault, in order of their names, for hiding wherever they turn up: expired
@@ -129,11 +148,11 @@ var (
 func unreadable(r Ref, err error) error {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return &UnavailableError{r, "does not exist"}
+		return &UnavailableError{r, Missing, "does not exist"}
 	case errors.Is(err, errOpen):
-		return &UnavailableError{r, "can be read by other users; run: chmod 600 " + r.Name}
+		return &UnavailableError{r, Unreadable, "can be read by other users; run: chmod 600 " + r.Name}
 	case errors.Is(err, errNotPlain), errors.Is(err, errTooLarge):
-		return &UnavailableError{r, err.Error()}
+		return &UnavailableError{r, Unreadable, err.Error()}
 	}
 	return fmt.Errorf("secret: read %s: %w", r, err)
 }
