@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -109,17 +111,49 @@ func BenchmarkTurn(b *testing.B) {
 	b.ReportMetric(float64(floor)/float64(turns), "ratio")
 }
 
-// BenchmarkTurnParallel is the same from 16 conversations at once, without the floor.
-func BenchmarkTurnParallel(b *testing.B) {
-	s := benchmarkStore(b)
-	var n atomic.Int64
-	b.SetParallelism(8)
-	b.RunParallel(func(pb *testing.PB) {
-		person := fmt.Sprint("p", n.Add(1))
-		for pb.Next() {
-			fourCommits(b, s, person)
-		}
-	})
+// BenchmarkTurns is the same from many conversations at once. The floor is one flush after the other, measured before and
+// after; "ratio" is turns a second over a quarter of the floor's flushes a second.
+func BenchmarkTurns(b *testing.B) {
+	for _, sessions := range []int{1, 16, 64} {
+		b.Run(fmt.Sprint(sessions), func(b *testing.B) {
+			s := benchmarkStore(b)
+			f, err := os.Create(filepath.Join(b.TempDir(), "floor"))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer f.Close()
+			page := make([]byte, 4096)
+			floor := func() (spent time.Duration) {
+				t0 := time.Now()
+				for range 100 {
+					appendFour(b, f, page)
+				}
+				return time.Since(t0) / 100
+			}
+			before := floor()
+			var left atomic.Int64
+			left.Store(int64(b.N))
+			took := make([][]time.Duration, sessions)
+			b.ResetTimer()
+			var all sync.WaitGroup
+			for i := range sessions {
+				all.Go(func() {
+					for left.Add(-1) >= 0 {
+						t0 := time.Now()
+						fourCommits(b, s, fmt.Sprint("p", i))
+						took[i] = append(took[i], time.Since(t0))
+					}
+				})
+			}
+			all.Wait()
+			each := b.Elapsed() / time.Duration(b.N)
+			b.StopTimer()
+			every := slices.Concat(took...)
+			slices.Sort(every)
+			b.ReportMetric(float64(before+floor())/2/float64(each), "ratio")
+			b.ReportMetric(float64(every[len(every)*99/100].Microseconds()), "p99-us")
+		})
+	}
 }
 
 // BenchmarkRead measures the owned point read and the newest messages of a session.

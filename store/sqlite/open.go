@@ -37,6 +37,7 @@ type Store struct {
 	reads  *sql.DB
 	reader *prepared
 
+	queue   queue         // the writes that wait
 	gate    chan struct{} // holds one token: the writer's turn, which guards everything below
 	writes  *sql.DB
 	conn    *sql.Conn // the one connection of writes, pinned: the pool must not swap it inside a transaction

@@ -15,62 +15,39 @@ const (
 
 // tx is one write transaction in progress. Its time is fixed when it begins.
 type tx struct {
-	ctx   context.Context // never cancelled: a transaction that began runs to its end
+	ctx   context.Context // of the write in progress, never cancelled: a transaction that began runs to its end
 	conn  *prepared
 	now   time.Time
 	bytes int // of bound values
 }
 
-// write runs fn in the one write transaction there is at a time and commits when fn returns nil. It is the only way
-// to change the database. fn must not keep t, must leave nothing behind when it fails, and must not let its results
-// be used before write returned nil: then they are durable.
+// write runs fn in a write transaction and returns nil once that is durable. It is the only way to change the database.
+// Writes that come together share one transaction and so one flush of the disk; each is still all or nothing, and they
+// run in the order they came in. fn must not keep t, must leave nothing behind when it fails, and must not let its
+// results be used before write returned nil: then they are durable. It may run on another goroutine.
 func (s *Store) write(ctx context.Context, fn func(t *tx) error) error {
 	if s.readOnly {
 		return ErrReadOnly
 	}
-	if err := s.enter(ctx); err != nil {
-		return err
-	}
-	defer s.leave()
-	t := &tx{ctx: context.WithoutCancel(ctx), conn: s.writer, now: s.clock()}
-	if err := t.begin(); err != nil {
-		return s.judge(err)
-	}
-	committed := false
-	defer func() {
-		if !committed { // also when fn panicked: the next transaction must be able to begin
-			_ = s.judge(t.rollback())
-		}
-	}()
-	if err := fn(t); err != nil {
-		return s.judge(err)
-	}
-	if err := t.commit(); err != nil {
-		if code(err) == codeFull {
-			return err // a full disk undoes the commit cleanly; after anything else nobody can tell
-		}
-		return s.fail(err)
-	}
-	committed = true
-	s.checkpoint(t)
-	return nil
-}
-
-// enter waits for the writer's turn.
-func (s *Store) enter(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
+	o := &op{ctx: context.WithoutCancel(ctx), fn: fn, done: make(chan struct{})}
+	s.queue.add(o)
 	select {
-	case s.gate <- struct{}{}:
+	case s.gate <- struct{}{}: // the writer's turn: for all that wait, not only for o
+		s.flushUntil(o)
+	case <-o.done:
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		if s.queue.withdraw(o) {
+			return context.Cause(ctx)
+		}
 	}
-	if err := s.usable(); err != nil {
-		s.leave()
-		return err
+	<-o.done
+	if o.panicked != nil {
+		panic(o.panicked)
 	}
-	return nil
+	return o.err
 }
 
 func (s *Store) leave() { <-s.gate }
@@ -82,19 +59,15 @@ func (s *Store) usable() error {
 	return s.failure
 }
 
-func (t *tx) begin() error {
-	_, err := t.conn.exec(t.ctx, "BEGIN IMMEDIATE")
-	return err
-}
-
-func (t *tx) commit() error {
-	_, err := t.conn.exec(t.ctx, "COMMIT")
+// do runs a statement that has no arguments and changes no rows.
+func (t *tx) do(statement string) error {
+	_, err := t.conn.exec(t.ctx, statement)
 	return err
 }
 
 // rollback undoes the transaction. SQLite may have done so itself after a grave error, which is no error here.
 func (t *tx) rollback() error {
-	_, err := t.conn.exec(t.ctx, "ROLLBACK")
+	err := t.do("ROLLBACK")
 	if code(err) == codeError {
 		return nil
 	}
