@@ -11,6 +11,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/lease"
+	"github.com/b3abf3ee/portcullis/host/provider"
 	"github.com/b3abf3ee/portcullis/policy/principal"
 	"github.com/b3abf3ee/portcullis/policy/redact"
 )
@@ -23,6 +24,7 @@ type admitted struct {
 	session id.Session
 	trace   id.Trace
 	claim   lease.Claim
+	input   provider.Message // as the model sees it
 	started time.Time
 	leave   []func() // leaves the lanes, in the order they were entered
 }
@@ -37,11 +39,21 @@ func (x *Execution) admit(ctx context.Context, req Request, digest string, plan 
 		return nil, nil, err
 	}
 	a.started = x.cfg.Clock()
+	var messages []Message
+	if !req.Direct { // no model sees a direct call
+		a.input = provider.User(plan.Setup.Known.Text(redact.ForModel, req.Input))
+		first, err := x.message(a.turn, a.input)
+		if err != nil {
+			a.release()
+			return nil, nil, &RejectedError{req.Key, RejectInput, fmt.Sprintf("the input cannot be written down: %v", err)}
+		}
+		messages = []Message{first}
+	}
 	got, err := x.cfg.Journal.Admit(ctx, Admission{
 		Request: req.Key, Digest: digest, Turn: a.turn, NewSession: fresh, Selector: req.Selector, Owner: req.Actor,
 		Core: plan.Core.ID, Revision: plan.Core.Revision, Capabilities: plan.Core.Capabilities.Fingerprint(),
 		Claim: lease.Claim{Token: x.cfg.IDs.Lease(), Epoch: x.cfg.Epoch, Expires: a.started.Add(plan.Timeout + grace)},
-		Trace: a.trace, Input: plan.Setup.Known.Text(redact.ForDurable, req.Input), At: a.started,
+		Trace: a.trace, Input: plan.Setup.Known.Text(redact.ForDurable, req.Input), Messages: messages, At: a.started,
 	}, x.admissionRecords(a))
 	if err != nil {
 		a.release()

@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/host/effect"
@@ -43,6 +44,7 @@ type Admission struct {
 	Claim        lease.Claim // token, epoch and expiry; the store sets the fence
 	Trace        id.Trace
 	Input        string // the raw input as history shows it (redacted, bounded)
+	Messages     []Message // the input as a model sees it, when a model will; written in the same transaction
 	At           time.Time
 }
 
@@ -100,8 +102,13 @@ type Terminal struct {
 	Reply   string // what is delivered, redacted; empty unless completed, needs_user or indeterminate
 	Steps   int
 	Usage   Usage
-	At      time.Time
+	// Messages are the turn's last ones, written in the same transaction: the answer of a model that asked for nothing more.
+	Messages []Message
+	At       time.Time
 }
+
+// ErrMessagesLost reports that messages which [Journal.AppendBehind] took could not be stored.
+var ErrMessagesLost = errors.New("turn: messages of this turn could not be stored")
 
 // Fenced is how a store took a write under a claim.
 type Fenced string
@@ -130,6 +137,11 @@ type Journal interface {
 	BoundSession(ctx context.Context, owner principal.Facts) (id.Session, bool, error)
 	// Append adds messages to a running turn, in order, under its claim.
 	Append(ctx context.Context, t id.Turn, c lease.Claim, m []Message) (Fenced, error)
+	// AppendBehind takes messages that become durable with the turn's next write, in order and before it, so that they
+	// cost no flush of their own; until then a crash loses them and Window need not show them. What cannot be stored, for
+	// example because the claim is over, makes the turn's next EffectStarted and its Finish fail with [ErrMessagesLost];
+	// Finish once, a second one writes the end. It does not block.
+	AppendBehind(ctx context.Context, t id.Turn, c lease.Claim, m []Message) error
 	// Finish writes the one terminal state and ends the claim. Effects and questions still open under the turn become
 	// indeterminate and expired, with a record each.
 	Finish(ctx context.Context, t Terminal, r event.Record) (Fenced, error)

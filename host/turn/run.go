@@ -99,7 +99,7 @@ type work struct {
 	effects []effect.Summary
 	usage   Usage
 	steps   int
-	fence   Fenced // the answer that ended the turn's right to write, if any
+	closing []Message // written with the terminal state
 }
 
 // do is everything between turn.started and the terminal state. A panic in it is the host's own fault; the turn still
@@ -158,6 +158,23 @@ func (w *work) settle(ctx context.Context, end ending) ending {
 func (x *Execution) finish(ctx context.Context, a *admitted, w *work, end ending) (Result, error) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer stop()
+	end, now, err := x.terminal(ctx, a, w, end)
+	if errors.Is(err, ErrMessagesLost) { // the turn still has its end, and it is not a success
+		w.closing = nil
+		end, now, err = x.terminal(ctx, a, w, failed("message_not_stored", fmt.Sprintf("what was said could not be stored: %v", err)))
+	}
+	if err != nil {
+		return Result{}, &InfrastructureError{a.req.Key, a.turn, "write the terminal state", err}
+	}
+	return Result{&result{
+		turn: a.turn, session: a.session, request: a.req.Key, core: a.plan.Core.ID, revision: a.plan.Core.Revision,
+		outcome: end.outcome, reason: end.reason, sentence: end.sentence, reply: end.reply,
+		effects: w.effects, usage: w.usage, steps: w.steps, duration: now.Sub(a.started),
+	}}, nil
+}
+
+// terminal writes the terminal state that end is.
+func (x *Execution) terminal(ctx context.Context, a *admitted, w *work, end ending) (ending, time.Time, error) {
 	now := x.cfg.Clock()
 	rec := event.Record{
 		ID: x.cfg.IDs.Event(), At: now, Kind: event.TurnFinished, Principal: a.req.Actor.PrincipalID,
@@ -170,19 +187,12 @@ func (x *Execution) finish(ctx context.Context, a *admitted, w *work, end ending
 	}
 	how, err := x.cfg.Journal.Finish(ctx, Terminal{
 		Turn: a.turn, Session: a.session, Claim: a.claim, Outcome: end.outcome, Reason: end.reason, Reply: end.reply,
-		Steps: w.steps, Usage: w.usage, At: now,
+		Steps: w.steps, Usage: w.usage, Messages: w.closing, At: now,
 	}, rec)
 	if err == nil && how != Written {
 		err = fmt.Errorf("the store answered %q", how)
 	}
-	if err != nil {
-		return Result{}, &InfrastructureError{a.req.Key, a.turn, "write the terminal state", err}
-	}
-	return Result{&result{
-		turn: a.turn, session: a.session, request: a.req.Key, core: a.plan.Core.ID, revision: a.plan.Core.Revision,
-		outcome: end.outcome, reason: end.reason, sentence: end.sentence, reply: end.reply,
-		effects: w.effects, usage: w.usage, steps: w.steps, duration: now.Sub(a.started),
-	}}, nil
+	return end, now, err
 }
 
 // recorded is the Result of a turn that had been admitted before.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/prompt"
 	"github.com/b3abf3ee/portcullis/host/provider"
 	"github.com/b3abf3ee/portcullis/policy/redact"
@@ -22,40 +23,44 @@ func (w *work) define() {
 	}
 }
 
-// recall reads the bounded window of history and stores the normalised input.
+// recall reads the bounded window of history; the input comes after it.
 func (w *work) recall(ctx context.Context) (ending, bool) {
 	stored, err := w.x.cfg.Journal.Window(ctx, w.bound.Principal(), w.a.session, historyMessages, historyBytes)
 	if err != nil {
 		return failed("history_unreadable", fmt.Sprintf("the session's history cannot be read: %v", err)), false
 	}
 	for _, m := range stored {
+		if m.Turn == w.a.turn {
+			continue // the input, stored with the admission
+		}
 		msg, err := decodeMessage(m.Body)
 		if err != nil {
 			return failed("history_unreadable", fmt.Sprintf("message %s cannot be read: %v (`portcullis store check`)", m.ID, err)), false
 		}
 		w.history = append(w.history, msg)
 	}
-	return w.add(ctx, provider.User(w.catalog.Redactor().Text(redact.ForModel, w.a.req.Input)))
+	w.current = append(w.current, w.a.input)
+	return ending{}, true
 }
 
-// add stores a message of this turn and shows it to the model from now on. Its texts must be in the model view.
+// add stores a message of this turn and shows it to the model from now on. Its texts must be in the model view. It is
+// durable before the next effect starts and before the turn ends.
 func (w *work) add(ctx context.Context, m provider.Message) (ending, bool) {
-	body, err := json.Marshal(m)
-	if err != nil {
-		return failed("message_invalid", fmt.Sprintf("a message cannot be written down: %v", err)), false
+	stored, err := w.x.message(w.a.turn, m)
+	if err == nil {
+		err = w.x.cfg.Journal.AppendBehind(ctx, w.a.turn, w.a.claim, []Message{stored})
 	}
-	how, err := w.x.cfg.Journal.Append(ctx, w.a.turn, w.a.claim, []Message{{
-		ID: w.x.cfg.IDs.Message(), Turn: w.a.turn, Role: string(m.Role), Body: body, At: w.x.cfg.Clock(),
-	}})
-	switch {
-	case err != nil:
+	if err != nil {
 		return failed("message_not_stored", fmt.Sprintf("a message cannot be stored: %v", err)), false
-	case how != Written:
-		w.fence = how
-		return failed("claim_lost", "another host took this session over"), false
 	}
 	w.current = append(w.current, m)
 	return ending{}, true
+}
+
+// message is m as the journal keeps it.
+func (x *Execution) message(t id.Turn, m provider.Message) (Message, error) {
+	body, err := json.Marshal(m)
+	return Message{ID: x.cfg.IDs.Message(), Turn: t, Role: string(m.Role), Body: body, At: x.cfg.Clock()}, err
 }
 
 // step asks the model once and runs what it asks for. done means the turn is over.
@@ -83,14 +88,24 @@ func (w *work) step(ctx context.Context) (end ending, done bool) {
 	}
 	w.spend(resp.Usage)
 	msg := w.redact(resp.Message())
+	calls := msg.Calls()
+	if len(calls) == 0 {
+		return w.last(resp, msg), true
+	}
 	if end, ok := w.add(ctx, msg); !ok {
 		return end, true
 	}
-	calls := msg.Calls()
-	if len(calls) == 0 {
-		return answered(resp, msg), true
-	}
 	return w.run(ctx, calls)
+}
+
+// last keeps the answer for the terminal write.
+func (w *work) last(resp provider.Response, m provider.Message) ending {
+	stored, err := w.x.message(w.a.turn, m)
+	if err != nil {
+		return failed("message_not_stored", fmt.Sprintf("a message cannot be stored: %v", err))
+	}
+	w.closing = []Message{stored}
+	return answered(resp, m)
 }
 
 // answered is the end of a turn whose model asked for nothing more.

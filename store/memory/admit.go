@@ -63,6 +63,7 @@ func (s *Store) admit(a turn.Admission, r []event.Record) (turn.Admittance, erro
 		s.bindings[route{a.Owner.Channel, a.Owner.ConversationKey}] = got.Session
 	}
 	got.Claim = s.start(a, one)
+	s.keepMessages(got.Session, a.Messages)
 	for _, rec := range recs {
 		s.audit(rec)
 	}
@@ -98,6 +99,9 @@ func (s *Store) unused(a turn.Admission, created bool, recs []event.Record) erro
 	}
 	if _, taken := s.sessions[a.NewSession]; created && taken {
 		return errors.New("the session id is taken")
+	}
+	if err := s.newMessages(a.Messages); err != nil {
+		return err
 	}
 	return s.fresh(recs...)
 }

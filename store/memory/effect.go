@@ -18,7 +18,7 @@ import (
 func (s *Store) EffectStarted(ctx context.Context, e effect.Started, r event.Record) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := errors.Join(rule.Started(e, r), s.fresh(r))
+	err := errors.Join(rule.Started(e, r), s.owes(e.Turn), s.fresh(r))
 	if err == nil {
 		err = s.addEffect(&effect.Record{
 			ID: e.Effect, Turn: e.Turn, Session: e.Session, CallID: e.CallID, Tool: e.Tool, Plugin: e.Plugin,

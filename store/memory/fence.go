@@ -40,7 +40,7 @@ func (s *Store) Append(ctx context.Context, key id.Turn, c lease.Claim, m []turn
 }
 
 func (s *Store) append(key id.Turn, c lease.Claim, m []turn.Message) (turn.Fenced, error) {
-	if err := rule.Messages(m, string(key)); err != nil {
+	if err := rule.Messages(m, key); err != nil {
 		return "", err
 	}
 	t, ok := s.turns[key]
@@ -50,20 +50,57 @@ func (s *Store) append(key id.Turn, c lease.Claim, m []turn.Message) (turn.Fence
 	if how := t.fenced(c, s.clock()); how != turn.Written {
 		return how, nil
 	}
+	if err := s.newMessages(m); err != nil {
+		return "", err
+	}
+	s.keepMessages(t.rec.Session, m)
+	return turn.Written, nil
+}
+
+// AppendBehind takes messages for the turn's next write; see [turn.Journal]. Here they are kept at once.
+func (s *Store) AppendBehind(ctx context.Context, key id.Turn, c lease.Claim, m []turn.Message) error {
+	if err := rule.Messages(m, key); err != nil {
+		return fmt.Errorf("memory: append to turn %s: %w", key, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	how, err := s.append(key, c, m)
+	if err == nil && how != turn.Written {
+		err = fmt.Errorf("the claim does not hold: %s", how)
+	}
+	if err != nil {
+		s.owed[key] = err
+	}
+	return nil
+}
+
+// owes is what a turn must be told about its messages.
+func (s *Store) owes(key id.Turn) error {
+	if err := s.owed[key]; err != nil {
+		return fmt.Errorf("%w: %w", turn.ErrMessagesLost, err)
+	}
+	return nil
+}
+
+// newMessages refuses ids that are taken.
+func (s *Store) newMessages(m []turn.Message) error {
 	seen := map[id.Message]bool{}
 	for _, one := range m {
 		if s.messages[one.ID] || seen[one.ID] {
-			return "", fmt.Errorf("the message id %s is taken", one.ID)
+			return fmt.Errorf("the message id %s is taken", one.ID)
 		}
 		seen[one.ID] = true
 	}
-	home := s.sessions[t.rec.Session]
+	return nil
+}
+
+func (s *Store) keepMessages(of id.Session, m []turn.Message) {
+	home := s.sessions[of]
 	for _, one := range m {
 		one.Body, one.At = slices.Clone(one.Body), rule.Millis(one.At)
 		s.messages[one.ID] = true
 		home.messages = append(home.messages, one)
 	}
-	return turn.Written, nil
 }
 
 // Extend moves the expiry of a live claim; see [turn.Journal].
@@ -107,9 +144,12 @@ func (s *Store) finish(end turn.Terminal, r event.Record) (turn.Fenced, error) {
 	if how := t.fenced(end.Claim, s.clock()); how != turn.Written {
 		return how, nil
 	}
-	if err := s.fresh(r); err != nil {
+	err := errors.Join(s.owes(end.Turn), s.newMessages(end.Messages), s.fresh(r))
+	delete(s.owed, end.Turn)
+	if err != nil {
 		return "", err
 	}
+	s.keepMessages(end.Session, end.Messages)
 	s.end(t, end, rule.ReasonTurnEnded)
 	s.audit(r)
 	return turn.Written, nil

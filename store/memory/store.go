@@ -35,6 +35,7 @@ type Store struct {
 	turns     map[id.Turn]*running
 	requests  map[request]*running
 	messages  map[id.Message]bool
+	owed      map[id.Turn]error // why messages of a turn, taken to be written behind, are not there
 	effects   map[id.Effect]*effect.Record
 	questions map[id.Approval]*approval.Question
 	asked     []*approval.Question // in the order they were asked
@@ -85,7 +86,7 @@ func New(cfg Config) *Store {
 	return &Store{
 		id: cfg.IDs.Store(), clock: cfg.Clock, ids: cfg.IDs,
 		sessions: map[id.Session]*session{}, bindings: map[route]id.Session{},
-		turns: map[id.Turn]*running{}, requests: map[request]*running{}, messages: map[id.Message]bool{},
+		turns: map[id.Turn]*running{}, requests: map[request]*running{}, messages: map[id.Message]bool{}, owed: map[id.Turn]error{},
 		effects: map[id.Effect]*effect.Record{}, questions: map[id.Approval]*approval.Question{},
 		eventIDs: map[id.Event]bool{}, grants: map[string]map[capability.Grant]bool{},
 		values: map[sandbox.KVScope]map[string]value{},

@@ -73,6 +73,9 @@ func (s *Store) admit(t *tx, a turn.Admission, r []event.Record) (turn.Admittanc
 	if got.Claim.Fence, err = t.start(a, got.Session); err != nil {
 		return turn.Admittance{}, err
 	}
+	if err := t.insertMessages(got.Session, a.Messages); err != nil {
+		return turn.Admittance{}, err
+	}
 	for _, rec := range rule.Admitted(a, got, r) {
 		if err := s.audit(t, rec); err != nil {
 			return turn.Admittance{}, err

@@ -1,8 +1,9 @@
 // Package sqlite owns the durable store: one SQLite file in WAL mode with synchronous=FULL, and every port of the host
 // that needs one.
 //
-// One method is one transaction. Writes go one at a time through one connection that begins IMMEDIATE; reads have a
-// pool of their own and see the last commit. A method that returned nil is on disk; one that returned an error wrote
+// One method is one transaction in effect. Writes go one at a time through one connection that begins IMMEDIATE; those
+// that come while the disk is flushed share the next commit, each under a savepoint of its own, so that a flush serves
+// many sessions. Reads have a pool of their own and see the last commit. A method that returned nil is on disk; one that returned an error wrote
 // nothing, except that after a failed commit nobody can tell, and then the store refuses every further write until it
 // is opened again. A context that ends while a write waits for its turn stops it; once a write has begun it runs to
 // its end, so that "cancelled" never means "maybe".

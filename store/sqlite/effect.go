@@ -19,6 +19,9 @@ func (s *Store) EffectStarted(ctx context.Context, e effect.Started, r event.Rec
 	err := rule.Started(e, r)
 	if err == nil {
 		err = s.write(ctx, func(t *tx) error {
+			if err := s.owes(e.Turn); err != nil {
+				return err
+			}
 			n, err := t.exec(`INSERT INTO effects (id, session_id, turn_id, call_id, tool, plugin, recovery, digest,
 					arguments, approval_id, status, reason, durable, duration_ms, started_at)
 				SELECT ?, t.session_id, t.id, ?, ?, ?, ?, ?, ?, ?, '', '', '', 0, ?

@@ -60,30 +60,55 @@ func (st standing) fenced(c lease.Claim, now time.Time) turn.Fenced {
 // Append adds messages to a running turn under its claim; see [turn.Journal].
 func (s *Store) Append(ctx context.Context, turnID id.Turn, c lease.Claim, m []turn.Message) (turn.Fenced, error) {
 	var how turn.Fenced
-	err := rule.Messages(m, string(turnID))
+	err := rule.Messages(m, turnID)
 	if err == nil {
-		err = s.write(ctx, func(t *tx) error {
-			st, err := t.stand(turnID)
-			if err != nil {
-				return err
-			}
-			if how = st.fenced(c, t.now); how != turn.Written {
-				return nil
-			}
-			for _, one := range m {
-				err := t.must(`INSERT INTO messages (id, session_id, turn_id, role, body, at) VALUES (?, ?, ?, ?, ?, ?)`,
-					string(one.ID), string(st.session), string(turnID), one.Role, string(one.Body), one.At.UnixMilli())
-				if err != nil {
-					return err
-				}
-			}
-			return nil
+		err = s.write(ctx, func(t *tx) (err error) {
+			how, err = t.append(turnID, c, m)
+			return err
 		})
 	}
 	if err != nil {
 		return "", wrapf(err, "append to turn %s", turnID)
 	}
 	return how, nil
+}
+
+// AppendBehind takes messages for the turn's next write; see [turn.Journal].
+func (s *Store) AppendBehind(ctx context.Context, turnID id.Turn, c lease.Claim, m []turn.Message) error {
+	err := rule.Messages(m, turnID)
+	if err == nil {
+		err = s.behind(ctx, turnID, func(t *tx) error {
+			how, err := t.append(turnID, c, m)
+			if err == nil && how != turn.Written {
+				err = fmt.Errorf("the claim does not hold: %s", how)
+			}
+			return err
+		})
+	}
+	return wrapf(err, "append to turn %s", turnID)
+}
+
+func (t *tx) append(turnID id.Turn, c lease.Claim, m []turn.Message) (turn.Fenced, error) {
+	st, err := t.stand(turnID)
+	if err != nil {
+		return "", err
+	}
+	how := st.fenced(c, t.now)
+	if how == turn.Written {
+		err = t.insertMessages(st.session, m)
+	}
+	return how, err
+}
+
+func (t *tx) insertMessages(session id.Session, m []turn.Message) error {
+	for _, one := range m {
+		err := t.must(`INSERT INTO messages (id, session_id, turn_id, role, body, at) VALUES (?, ?, ?, ?, ?, ?)`,
+			string(one.ID), string(session), string(one.Turn), one.Role, string(one.Body), one.At.UnixMilli())
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Extend moves the expiry of a live claim; see [turn.Journal]. A claim that is over stays over.
@@ -123,6 +148,12 @@ func (s *Store) Finish(ctx context.Context, end turn.Terminal, r event.Record) (
 			}
 			if how = st.fenced(end.Claim, t.now); how != turn.Written {
 				return nil
+			}
+			if err := s.repaid(end.Turn); err != nil {
+				return err
+			}
+			if err := t.insertMessages(end.Session, end.Messages); err != nil {
+				return err
 			}
 			if _, err := s.endTurn(t, end, st.trace, rule.ReasonTurnEnded); err != nil {
 				return err

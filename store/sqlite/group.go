@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/turn"
 )
 
 // maxGroup is how many writes share one transaction at the most: enough that the flush is a small part of each, and
@@ -16,6 +19,7 @@ const maxGroup = 64
 type op struct {
 	ctx      context.Context // the caller's, never cancelled
 	fn       func(t *tx) error
+	behind   id.Turn       // nobody waits: an error is owed to this turn
 	done     chan struct{} // closed when err and panicked are final
 	err      error
 	panicked any
@@ -114,6 +118,7 @@ func (s *Store) commitGroup(group []*op) {
 	for _, o := range group {
 		if o.err == nil && o.panicked == nil {
 			o.err = s.judge(err)
+			s.owe(o)
 		}
 		o.end(o.err)
 	}
@@ -152,6 +157,37 @@ func (s *Store) runOne(t *tx, o *op) {
 	t.ctx = o.ctx
 	defer func() { o.panicked = recover() }()
 	o.err = s.judge(o.fn(t))
+	s.owe(o)
+}
+
+// behind puts fn before the next write, whoever's it is. The turn's own next write is told what became of it.
+func (s *Store) behind(ctx context.Context, of id.Turn, fn func(t *tx) error) error {
+	if s.readOnly {
+		return ErrReadOnly
+	}
+	s.queue.add(&op{ctx: context.WithoutCancel(ctx), fn: fn, behind: of, done: make(chan struct{})})
+	return nil
+}
+
+func (s *Store) owe(o *op) {
+	if o.behind != "" && o.err != nil {
+		s.owed[o.behind] = o.err
+	}
+}
+
+// owes is what a turn must be told about its messages. The caller holds the writer's turn, as in a transaction.
+func (s *Store) owes(t id.Turn) error {
+	if err := s.owed[t]; err != nil {
+		return fmt.Errorf("%w: %w", turn.ErrMessagesLost, err)
+	}
+	return nil
+}
+
+// repaid is owes, once.
+func (s *Store) repaid(t id.Turn) error {
+	err := s.owes(t)
+	delete(s.owed, t)
+	return err
 }
 
 // broken is an error for a write that panicked.

@@ -45,6 +45,7 @@ type Store struct {
 	commits int // since the last checkpoint
 	logged  int // bytes, since the last checkpoint
 	failure error
+	owed    map[id.Turn]error // why messages of a turn, taken to be written behind, are not there
 	closed  bool
 }
 
@@ -66,7 +67,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
 	s := &Store{
-		path: path, clock: cfg.Clock, ids: cfg.IDs, readOnly: cfg.ReadOnly, gate: make(chan struct{}, 1),
+		path: path, clock: cfg.Clock, ids: cfg.IDs, readOnly: cfg.ReadOnly, gate: make(chan struct{}, 1), owed: map[id.Turn]error{},
 	}
 	if cfg.ReadOnly {
 		err = s.openToRead(ctx, cfg.migrations)
@@ -171,6 +172,8 @@ func (s *Store) Close() error {
 	defer s.leave()
 	if s.closed {
 		return nil
+	}
+	for s.flushNext() { // what was taken to be written behind
 	}
 	s.closed = true
 	return s.shut()

@@ -86,7 +86,7 @@ type testCase struct {
 func cases() []testCase {
 	var all []testCase
 	for _, some := range [][]testCase{
-		admissionCases(), fenceCases(), terminalCases(), effectCases(), ownerCases(), approvalCases(), recoveryCases(),
+		admissionCases(), fenceCases(), behindCases(), terminalCases(), effectCases(), ownerCases(), approvalCases(), recoveryCases(),
 		readingCases(), eventCases(), grantCases(), valueCases(), textCases(), hammerCases(),
 	} {
 		all = append(all, some...)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/b3abf3ee/portcullis/host/event"
+	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/policy/principal"
 	"github.com/go-json-experiment/json/jsontext"
@@ -37,6 +38,9 @@ func Admission(a turn.Admission, r []event.Record, now time.Time) error {
 			return err
 		}
 	}
+	if err := messages(a.Messages, a.Turn); err != nil {
+		return err
+	}
 	return Owner(a.Owner)
 }
 
@@ -58,13 +62,17 @@ func Owner(f principal.Facts) error {
 }
 
 // Messages refuses messages that could not be shown to a model again.
-func Messages(m []turn.Message, t string) error {
+func Messages(m []turn.Message, t id.Turn) error {
 	if len(m) == 0 {
 		return errors.New("no messages to append")
 	}
+	return messages(m, t)
+}
+
+func messages(m []turn.Message, t id.Turn) error {
 	for _, one := range m {
 		switch {
-		case one.ID == "" || string(one.Turn) != t || one.At.IsZero():
+		case one.ID == "" || one.Turn != t || one.At.IsZero():
 			return fmt.Errorf("message %q has no id or time, or is of another turn than %s", one.ID, t)
 		case one.Role != "user" && one.Role != "assistant" && one.Role != "tool":
 			return fmt.Errorf("message %s has the unknown role %q", one.ID, one.Role)
@@ -87,6 +95,9 @@ func Terminal(t turn.Terminal, r event.Record) error {
 		return errors.New("a completed turn has no reason")
 	case t.Steps < 0 || t.At.IsZero():
 		return errors.New("the steps are negative or the time is missing")
+	}
+	if err := messages(t.Messages, t.Turn); err != nil {
+		return err
 	}
 	return Audit(r)
 }

@@ -1,0 +1,159 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/b3abf3ee/portcullis/host/turn"
+)
+
+// together holds the writer until every one of fns waits for it, and returns their errors and recovered panics.
+func together(t *testing.T, s *Store, fns ...func(*tx) error) (errs []error, panics []any) {
+	t.Helper()
+	errs, panics = make([]error, len(fns)), make([]any, len(fns))
+	s.gate <- struct{}{}
+	var all sync.WaitGroup
+	for i, fn := range fns {
+		all.Go(func() {
+			defer func() { panics[i] = recover() }()
+			errs[i] = s.write(t.Context(), fn)
+		})
+		for s.queue.length() <= i { // in this order
+		}
+	}
+	s.leave()
+	all.Wait()
+	return errs, panics
+}
+
+func (q *queue) length() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.ops)
+}
+
+func TestWritesThatComeTogetherShareACommitAndFailAlone(t *testing.T) {
+	s, _ := open(t, filepath.Join(t.TempDir(), "portcullis.db"))
+	before, wanted := s.commits, errors.New("not this one")
+	audit := func(x *tx) error { return s.audit(x, record(s)) }
+	errs, panics := together(
+		t, s, audit,
+		func(x *tx) error { return errors.Join(audit(x), wanted) },
+		audit,
+		func(x *tx) error { _ = audit(x); panic("that one") },
+		audit,
+	)
+	for i, err := range errs {
+		if bad := i == 1; errors.Is(err, wanted) != bad || !bad && err != nil {
+			t.Errorf("write %d: %v", i, err)
+		}
+		if bad := i == 3; (panics[i] == "that one") != bad || !bad && panics[i] != nil {
+			t.Errorf("write %d: panic %v", i, panics[i])
+		}
+	}
+	if n := count(t, s); n != 3 {
+		t.Errorf("%d records of 3", n)
+	}
+	if n := s.commits - before; n != 1 {
+		t.Errorf("%d commits for 5 writes", n)
+	}
+}
+
+func TestAGroupThatSQLiteUndidIsNobodysSuccess(t *testing.T) {
+	s, _ := open(t, filepath.Join(t.TempDir(), "portcullis.db"))
+	audit := func(x *tx) error { return s.audit(x, record(s)) }
+	errs, _ := together(t, s, audit, func(x *tx) error {
+		if err := x.do("ROLLBACK"); err != nil { // as SQLite does by itself after a grave error
+			t.Error(err)
+		}
+		return faulty(codeFull)
+	}, audit)
+	for i, err := range errs {
+		if err == nil {
+			t.Errorf("write %d succeeded", i)
+		}
+	}
+	if n := count(t, s); n != 0 {
+		t.Errorf("%d records", n)
+	}
+	if err := s.Record(t.Context(), record(s)); err != nil {
+		t.Errorf("the next write: %v", err)
+	}
+}
+
+func TestAFailingDiskFailsTheGroup(t *testing.T) {
+	s, _ := open(t, filepath.Join(t.TempDir(), "portcullis.db"))
+	audit := func(x *tx) error { return s.audit(x, record(s)) }
+	errs, _ := together(t, s, audit, func(*tx) error { return faulty(codeIO) }, audit)
+	for i, err := range errs {
+		if failed := (*FailedError)(nil); !errors.As(err, &failed) {
+			t.Errorf("write %d: %v", i, err)
+		}
+	}
+	if n := count(t, s); n != 0 {
+		t.Errorf("%d records", n)
+	}
+}
+
+func TestManyWritersAllCommit(t *testing.T) {
+	s, _ := open(t, filepath.Join(t.TempDir(), "portcullis.db"))
+	var all sync.WaitGroup
+	for range 3 * maxGroup {
+		all.Go(func() {
+			if err := s.Record(t.Context(), record(s)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if n := count(t, s); n != 3*maxGroup {
+		t.Errorf("%d records of %d", n, 3*maxGroup)
+	}
+}
+
+func TestACancelledWriteIsTakenOutOfTheQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Store{gate: make(chan struct{}, 1)}
+		s.gate <- struct{}{}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.write(ctx, func(*tx) error { t.Error("it ran"); return nil }) }()
+		synctest.Wait()
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) || s.queue.length() != 0 {
+			t.Errorf("%v with %d waiting", err, s.queue.length())
+		}
+	})
+}
+
+func TestClosingWritesWhatWasTakenBehind(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "portcullis.db")
+	s, _ := open(t, path)
+	if err := s.behind(t.Context(), "trn_x", func(x *tx) error { return s.audit(x, record(s)) }); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, s); n != 0 {
+		t.Errorf("%d records before any write", n)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, _ := open(t, path)
+	if n := count(t, again); n != 1 {
+		t.Errorf("%d records after closing", n)
+	}
+	bad := errors.New("no")
+	if err := again.behind(t.Context(), "trn_y", func(*tx) error { return bad }); err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Record(t.Context(), record(again)); err != nil {
+		t.Fatal(err)
+	}
+	if err := again.owes("trn_y"); !errors.Is(err, turn.ErrMessagesLost) || !errors.Is(err, bad) {
+		t.Errorf("owed: %v", err)
+	}
+}
