@@ -43,7 +43,7 @@ type Admission struct {
 	Capabilities string      // fingerprint of the capability snapshot
 	Claim        lease.Claim // token, epoch and expiry; the store sets the fence
 	Trace        id.Trace
-	Input        string // the raw input as history shows it (redacted, bounded)
+	Input        string    // the raw input as history shows it (redacted, bounded)
 	Messages     []Message // the input as a model sees it, when a model will; written in the same transaction
 	At           time.Time
 }
