@@ -10,11 +10,12 @@ const (
 	inHost    = "./host"
 	inNet     = "./host/net"
 	inHostile = "./conformance/hostile"
+	inMemory  = "./store/memory"
 )
 
 // table is every guard, in the order a module and its call meet them.
 func table() []guard {
-	return slices.Concat(verifying(), metering(), loading(), calling(), answering(), deciding())
+	return slices.Concat(verifying(), metering(), loading(), calling(), answering(), deciding(), approving())
 }
 
 // verifying is what stands before the engine reads a byte.
@@ -128,5 +129,18 @@ func deciding() []guard {
 		{"network-grants", "host/net/plugin.go", "if !slices.ContainsFunc(uses, p.call.Grants.Allows) {", "if false {", inNet, "TestEachLayerAloneRefuses/no_grant"},
 		{"network-core", "host/net/plugin.go", "if !slices.ContainsFunc(uses, p.call.Capabilities.Allows) {", "if false {", inNet, "TestEachLayerAloneRefuses/no_capability"},
 		{"changed-binary", "host/plugin/read.go", "int64(len(wasm)) != m.Wasm.Size || hex.EncodeToString(sum[:]) != m.Wasm.SHA256 {", "hex.EncodeToString(sum[:]) == m.Wasm.SHA256+\"x\" {", inHostile, "TestHostile/authority/changed-after-install"},
+	}
+}
+
+// approving is what stands between a question and what runs under its answer.
+func approving() []guard {
+	return []guard{
+		{"operands-are-looked-at-again", "host/effect/plan.go", "\tif p.digest == approved {", "\tif approved != \"\" {", inEffect, "TestAnOperandThatChangesDoesNotRun"},
+		{"plans-have-a-form", "host/effect/plan.go", "\tif why := plan.fault(); why != \"\" {", "\tif why := plan.fault(); false {", inEffect, "TestAPlanThatCannotBeOneDenies"},
+		{"operands-are-approved", "host/effect/plan.go", "\t\ttext(o.SHA256)\n", "", inEffect, "TestEveryPartOfAPlanIsInItsDigest"},
+		{"allowed-is-on-record", "host/effect/steps.go", "\tif d.Allowed && d.Approval == \"\" {", "\tif false {", inEffect, "TestAnAllowanceWithoutItsQuestionStartsNothing"},
+		{"once-is-once", "store/internal/rule/approval.go", "\tcase !q.Used.IsZero():", "\tcase false:", inMemory, "TestContract"},
+		{"for-the-very-call", "store/internal/rule/approval.go", "\tcase !own:", "\tcase !own && false:", inMemory, "TestContract"},
+		{"in-time-when-used", "store/internal/rule/approval.go", "\tcase nowMillis >= q.Expires.UnixMilli():\n\t\treturn effect.ApprovalExpired", "\tcase false:\n\t\treturn effect.ApprovalExpired", inMemory, "TestContract"},
 	}
 }

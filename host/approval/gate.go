@@ -80,7 +80,8 @@ type Request struct {
 	Needs     []string
 	Why       string
 	Arguments string // whole, or the call is not approvable
-	Digest    string
+	Plan      string // what would run, as JSON; empty when the arguments say it all
+	Digest    string // over Arguments and Plan as they are before redaction
 	Key       approval.Key
 	Cacheable bool
 }
@@ -126,7 +127,7 @@ func (g *Gate) question(req Request) Question {
 	return Question{
 		ID: g.cfg.IDs.Approval(), Session: req.Turn.Session(), Turn: req.Turn.ID(), Effect: req.Effect,
 		Principal: req.Turn.Principal().PrincipalID(), Core: req.Turn.Core().ID, Tool: req.Tool, Plugin: req.Plugin,
-		Risk: req.Risk, Needs: req.Needs, Why: req.Why, Arguments: req.Arguments, Digest: req.Digest,
+		Risk: req.Risk, Needs: req.Needs, Why: req.Why, Arguments: req.Arguments, Plan: req.Plan, Digest: req.Digest,
 		RuleKey: req.Key.Rule, Cacheable: req.Cacheable,
 		Asked: now, Expires: now.Add(open), State: Pending,
 	}

@@ -47,9 +47,11 @@ type Question struct {
 	Needs     []string // capabilities that the call uses
 	Why       string   // the rule that asks, and where it stands
 	Arguments string   // operator view of the canonical arguments
-	Digest    string   // sha256 hex of the canonical arguments: what is approved is what runs
+	Plan      string   // operator view of what would run: a JSON object with argv, dir, env and operands, each there when it says something; empty when the arguments say it all
+	Digest    string   // sha256 hex of the canonical arguments and the plan: what is approved is what runs
 	RuleKey   string   // what "for this session" would cover, in words a person can read
 	Cacheable bool     // whether ForSession may be offered
+	Approvers []string // principal ids who may decide besides the operator; none: the principal for whom it would run
 	Asked     time.Time
 	Expires   time.Time
 	State     State
@@ -57,6 +59,8 @@ type Question struct {
 	DecidedBy string // principal id of who decided, empty while pending
 	Reason    string // stable code or the operator's own words
 	Decided   time.Time
+	Used      time.Time // when the first effect started under it
+	Revoked   time.Time // when an allowance for the session was taken back
 }
 
 // Answer is a decision as it is recorded.

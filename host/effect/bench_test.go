@@ -29,7 +29,9 @@ import (
 // unrecorded is a journal that keeps nothing: what is measured is everything but the durable write.
 type unrecorded struct{}
 
-func (unrecorded) EffectStarted(context.Context, effect.Started, event.Record) error { return nil }
+func (unrecorded) EffectStarted(context.Context, effect.Started, event.Record) (effect.Start, error) {
+	return effect.Begun, nil
+}
 
 func (unrecorded) EffectFinished(context.Context, effect.Finished, event.Record) error { return nil }
 

@@ -87,8 +87,20 @@ func (r *Runtime) checkCapability(_ context.Context, p *passage) verdict {
 	return p.said(policy.Capability)
 }
 
-// checkHost is step 4: what the host can say without running anything.
-func (r *Runtime) checkHost(_ context.Context, p *passage) verdict { return p.said(policy.HostChecks) }
+// checkHost is step 4: what the host can say without running anything, and what the adapter plans.
+func (r *Runtime) checkHost(ctx context.Context, p *passage) verdict {
+	v := p.said(policy.HostChecks)
+	if v.stops() {
+		return v
+	}
+	if planned := r.plan(ctx, p); planned.stops() {
+		return planned
+	}
+	if p.planned != nil {
+		v.why += fmt.Sprintf("; plan: %d words, %d files", len(p.planned.Argv), len(p.planned.Operands))
+	}
+	return v
+}
 
 // said is policy's word on one stage.
 func (p *passage) said(s policy.Stage) verdict {
@@ -98,8 +110,8 @@ func (p *passage) said(s policy.Stage) verdict {
 	return pass(p.policy.at(s))
 }
 
-// key is what an allowance for the session would be remembered by; false when there may be none: what is critical or
-// uses a secret is asked about each time.
+// key is what an allowance for the session would be remembered by; false when there may be none: what is critical,
+// uses a secret, or is planned as something that nobody can foresee is asked about each time.
 func (p *passage) key() (approval.Key, bool) {
 	e := p.entry.tool.entry(p.needs)
 	for _, n := range e.Capabilities {
@@ -111,8 +123,20 @@ func (p *passage) key() (approval.Key, bool) {
 	key, ok := approval.NewKey(p.turn.Principal(), string(p.turn.Session()), approval.Basis{
 		Core: core.ID, Revision: core.Revision, Capabilities: core.Capabilities.Fingerprint(),
 		Effective: p.policy.Approval.Mode, Entry: e,
-	}, e.RuleKey(""))
-	return key, ok && !e.Risk.AtLeast(approval.Critical)
+	}, e.RuleKey(p.covered(e)))
+	return key, ok && !e.Risk.AtLeast(approval.Critical) && (p.planned == nil || p.planned.Cacheable)
+}
+
+// covered is the part of the rule key that comes from this call: what its plan says, else, where the tool's name does
+// not say enough, its exact input. Empty covers every argument.
+func (p *passage) covered(e approval.Entry) string {
+	switch {
+	case p.planned != nil && p.planned.RuleKey != "":
+		return p.planned.RuleKey
+	case p.planned != nil || e.NamesInput():
+		return "input sha256:" + p.digest
+	}
+	return ""
 }
 
 func names(list []capability.Name) []string {

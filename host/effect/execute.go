@@ -16,6 +16,7 @@ import (
 // result is persisted first and is Cancelled only if the adapter confirmed its cleanup.
 func (r *Runtime) Execute(ctx context.Context, req Request, turn binding.Turn) Result {
 	p := r.begin(req, turn)
+	defer p.letGo()
 	began := p.began
 	for _, step := range []struct {
 		name string
@@ -84,6 +85,9 @@ type passage struct {
 	policy  *ruling
 	needs   []capability.Name // of this call
 	secrets Bound
+	planned *Plan       // what the adapter would run; nil when it does not plan
+	plan    redact.View // the same for whoever is asked
+	digest  string      // digest of the arguments and the plan: what is approved
 	outcome Outcome
 	answer  document.Document // the outcome's result, once it was found to be strict
 	end     verdict

@@ -32,8 +32,11 @@ type fixture struct {
 	journal *journal
 	asked   []gate.Request
 	answer  gate.Decision
-	runtime *effect.Runtime
-	turn    binding.Turn
+	bare    bool // the answer is given as it is, with nothing on record
+
+	whileAsked func()
+	runtime    *effect.Runtime
+	turn       binding.Turn
 }
 
 // journal passes to the store unless a test makes it fail.
@@ -45,10 +48,10 @@ type journal struct {
 
 var errDisk = errors.New("disk full")
 
-func (j *journal) EffectStarted(ctx context.Context, s effect.Started, r event.Record) error {
+func (j *journal) EffectStarted(ctx context.Context, s effect.Started, r event.Record) (effect.Start, error) {
 	*j.order = append(*j.order, "started")
 	if j.failStart {
-		return errDisk
+		return "", errDisk
 	}
 	return j.Journal.EffectStarted(ctx, s, r)
 }
@@ -61,9 +64,24 @@ func (j *journal) EffectFinished(ctx context.Context, f effect.Finished, r event
 	return j.Journal.EffectFinished(ctx, f, r)
 }
 
-func (f *fixture) Decide(_ context.Context, req gate.Request) gate.Decision {
+// Decide gives the test's answer. An allowance is on record, as every allowance is.
+func (f *fixture) Decide(ctx context.Context, req gate.Request) gate.Decision {
 	f.asked = append(f.asked, req)
-	return f.answer
+	if f.whileAsked != nil {
+		f.whileAsked()
+	}
+	if !f.answer.Allowed || f.bare {
+		return f.answer
+	}
+	g := gate.NewGate(gate.Config{Journal: f.store, Prompter: yes(f.answer.By), IDs: f.ids, Clock: time.Now})
+	return g.Decide(ctx, req)
+}
+
+// yes is a person who allows everything once.
+type yes string
+
+func (y yes) Prompt(context.Context, gate.Question) (gate.Answer, error) {
+	return gate.Answer{State: gate.Allowed, Reach: gate.Once, By: string(y)}, nil
 }
 
 func newFixture(t *testing.T, capabilities ...string) *fixture {

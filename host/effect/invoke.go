@@ -24,15 +24,19 @@ func (r *Runtime) invoke(ctx context.Context, p *passage) verdict {
 	now := r.clock()
 	started := Started{
 		Effect: p.req.ID, Turn: p.turn.ID(), Session: p.turn.Session(), CallID: p.result.CallID, Tool: t.Name,
-		Plugin: p.entry.label, Recovery: t.Recovery, Digest: p.args.Digest(),
+		Plugin: p.entry.label, Recovery: t.Recovery, Digest: p.digest,
 		Arguments: p.shown.Durable.JSON(), Approval: p.result.Approval, At: now,
 	}
-	if err := r.journal.EffectStarted(ctx, started, r.event(p, event.EffectStarted, event.F("digest", p.args.Digest()))); err != nil {
+	how, err := r.journal.EffectStarted(ctx, started, r.event(p, event.EffectStarted, event.F("digest", p.digest)))
+	if err != nil {
 		return verdict{
 			status: Denied, reason: "not_recorded", remedy: "portcullis store check",
 			why:   fmt.Sprintf("the start of %s could not be recorded, so it did not run: `portcullis store check`", t.Name),
 			model: "the host could not record the call, so it did not run",
 		}
+	}
+	if how != Begun {
+		return notBegun(how, t.Name)
 	}
 	p.result.Started = true
 	p.outcome = r.call(ctx, p, now)
@@ -40,22 +44,43 @@ func (r *Runtime) invoke(ctx context.Context, p *passage) verdict {
 	return p.judge()
 }
 
+// notBegun is a call whose approval does not carry it: nothing was started.
+func notBegun(how Start, tool string) verdict {
+	words := map[Start]string{
+		ApprovalExpired: "its approval expired before it could start",
+		ApprovalUsed:    "its approval was used already, and it was good for once",
+		ApprovalRevoked: "its approval was taken back",
+	}[how]
+	if words == "" {
+		words = "there is no approval of this very call"
+	}
+	return verdict{status: Denied, reason: string(how), why: tool + " did not run: " + words, model: "the approval does not cover this call; it did not run"}
+}
+
 // call runs the adapter under the effect's deadline. A panic in an adapter is the host's fault and leaves unknown what
 // happened outside.
 func (r *Runtime) call(ctx context.Context, p *passage, now time.Time) (out Outcome) {
 	t := p.entry.tool
-	limit := t.Timeout
-	if until := p.secrets.Until(); !until.IsZero() { // a value that has expired is in nobody's hands
-		limit = min(limit, until.Sub(now))
-	}
-	ctx, stop := context.WithTimeout(ctx, limit)
+	call := r.asked(p, now)
+	call.Plan = p.planned
+	ctx, stop := context.WithTimeout(ctx, call.Deadline.Sub(now))
 	defer stop()
 	defer func() {
 		if v := recover(); v != nil {
 			out = Outcome{Status: Indeterminate, Reason: "adapter_panic", Detail: fmt.Sprint(v)}
 		}
 	}()
-	return t.Adapter.Invoke(ctx, Call{
+	return t.Adapter.Invoke(ctx, call)
+}
+
+// asked is the call as an adapter sees it, when it begins now.
+func (r *Runtime) asked(p *passage, now time.Time) Call {
+	t := p.entry.tool
+	limit := t.Timeout
+	if until := p.secrets.Until(); !until.IsZero() { // a value that has expired is in nobody's hands
+		limit = min(limit, until.Sub(now))
+	}
+	return Call{
 		Effect: p.req.ID, Tool: t.Name, Arguments: p.args.Bytes(), Read: p.args.read, Turn: p.turn,
 		Deadline: now.Add(limit), Output: t.Output, Grants: p.entry.grants, Secrets: p.secrets,
 		Progress: func(g wire.Progress) {
@@ -64,7 +89,7 @@ func (r *Runtime) call(ctx context.Context, p *passage, now time.Time) (out Outc
 				p.req.Progress(p.req.ID, g)
 			}
 		},
-	})
+	}
 }
 
 // judge turns an adapter's outcome into the effect's end.
@@ -86,7 +111,10 @@ func (p *passage) judge() verdict {
 		return stop(Cancelled, "cancelled", t.Name+" was cancelled and has ended", "cancelled")
 	case Indeterminate:
 		return stop(Indeterminate, reasonOr(out.Reason, "indeterminate"), fmt.Sprintf("%s may or may not have happened: %s", t.Name, clip(out.Detail, 500)), "it is not known whether this happened; do not repeat it")
-	case Failed, Denied, Invalid, NotFound:
+	case Denied, Failed, Invalid, NotFound:
+		if out.Status == Denied && out.Reason == ReasonOperandChanged && p.planned != nil {
+			return operandChanged(t.Name)
+		}
 		if out.Fault != nil {
 			words := fmt.Sprintf("%s: %s", out.Fault.Code, clip(out.Fault.Message, 2000))
 			return stop(Failed, reasonOr(out.Reason, "fault_"+string(out.Fault.Code)), t.Name+" answered "+words, words)

@@ -42,6 +42,7 @@ type Call struct {
 	Grants    capability.Snapshot
 	Secrets   Bound               // bound for this call; for the host's side of an adapter, never for a guest
 	Progress  func(wire.Progress) // never nil; may be called from the adapter's goroutine only
+	Plan      *Plan               // what a [Planner] said last of this very call; nil for every other adapter
 }
 
 // Outcome is what an adapter says of one call. Result is set exactly when Status is Succeeded.
@@ -76,11 +77,24 @@ type Started struct {
 	Tool      string
 	Plugin    string // "<id>@<version>" or empty
 	Recovery  string // read, idempotent, reconcile or manual
-	Digest    string // sha256 hex of the canonical arguments
+	Digest    string // sha256 hex of the canonical arguments and the plan: what was approved
 	Arguments json.RawMessage
 	Approval  id.Approval // empty when none was needed
 	At        time.Time
 }
+
+// Start is how a store took the start of an effect. Only Begun wrote anything.
+type Start string
+
+// How a store took the start of an effect.
+const (
+	Begun           Start = "begun"
+	ApprovalMissing Start = "approval_missing" // no such question of the session, or not allowed
+	ApprovalOther   Start = "approval_other"   // it allowed another call
+	ApprovalUsed    Start = "approval_used"    // it was good for once, and another effect used it
+	ApprovalExpired Start = "approval_expired" // its time was over
+	ApprovalRevoked Start = "approval_revoked" // it was taken back
+)
 
 // Finished is the durable end of an effect that started, or the record of one that did not (Started false).
 type Finished struct {
@@ -100,8 +114,11 @@ type Finished struct {
 
 // Journal makes effects durable. Each method is one transaction and appends the given audit record in it.
 type Journal interface {
-	// EffectStarted stores the intent. An error means nothing was stored: the effect must not run.
-	EffectStarted(ctx context.Context, s Started, r event.Record) error
+	// EffectStarted stores the intent and uses the approval that it names, in one transaction: an effect that needed one
+	// cannot start without an allowed question about this very call (digest, tool, turn), in time and not used before;
+	// an allowance for the session must be of the same session and tool and not revoked. Any answer but Begun, and any
+	// error, means that nothing was stored and the effect must not run.
+	EffectStarted(ctx context.Context, s Started, r event.Record) (Start, error)
 	// EffectFinished stores the end of a started effect, or the whole of one that never started.
 	EffectFinished(ctx context.Context, f Finished, r event.Record) error
 }

@@ -63,25 +63,26 @@ func (r *Runtime) approve(ctx context.Context, p *passage) verdict {
 	if ctx.Err() != nil {
 		return verdict{status: Cancelled, reason: "cancelled", why: "cancelled before it was asked about", model: "cancelled"}
 	}
-	if !p.shown.Operator.Cut().Zero() {
+	if !p.shown.Operator.Cut().Zero() || !p.plan.Cut().Zero() {
 		return verdict{
 			status: Denied, reason: "not_approvable",
-			why:   "the arguments are too large to be shown whole, and what cannot be read cannot be approved: pass large content by file",
+			why:   "the call is too large to be shown whole, and what cannot be read cannot be approved: pass large content by file",
 			model: "the arguments are too large to be approved; use smaller ones",
 		}
 	}
-	t := p.entry.tool
-	key, cacheable := p.key()
-	d := r.approver.Decide(ctx, gate.Request{
-		Turn: p.turn, Effect: p.req.ID, Tool: t.Name, Plugin: p.entry.label, Risk: t.Risk, Needs: names(p.needs),
-		Why: p.policy.Why, Arguments: p.shown.Operator.String(), Digest: p.args.Digest(), Key: key, Cacheable: cacheable,
-	})
+	d := r.approver.Decide(ctx, p.question())
 	p.result.Approval = d.Approval
+	if d.Allowed && d.Approval == "" {
+		return notBegun(ApprovalMissing, p.entry.tool.Name)
+	}
 	if !d.Allowed {
-		v := verdict{status: Denied, reason: d.Reason, why: refusalWords(d, t.Name), model: "the user did not allow it"}
+		v := verdict{status: Denied, reason: d.Reason, why: refusalWords(d, p.entry.tool.Name), model: "the user did not allow it"}
 		if d.Reason == gate.ReasonNoRoute {
 			v.remedy = "add --approve wait=5m, and decide in another terminal with `portcullis approvals allow ID`"
 		}
+		return v
+	}
+	if v := r.recheck(ctx, p); v.stops() {
 		return v
 	}
 	return pass(fmt.Sprintf("allowed by %s (%s)", d.By, d.Reason))

@@ -2,6 +2,7 @@ package approval
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/b3abf3ee/portcullis/policy/capability"
@@ -56,6 +57,18 @@ func (e Entry) RuleKey(detail string) string {
 		parts = append(parts, "="+detail)
 	}
 	return strings.Join(parts, " ")
+}
+
+// NamesInput reports whether an allowance for the session covers only calls with the same input: where a wrong call is
+// worse than medium, or where a capability is open (net.fetch without a host, process.exec), so that the tool's name
+// says too little of what would happen.
+func (e Entry) NamesInput() bool {
+	if e.Risk.AtLeast(High) {
+		return true
+	}
+	return slices.ContainsFunc(e.Capabilities, func(n capability.Name) bool {
+		return n.Open() || n.Family() == "process.exec"
+	})
 }
 
 // asked are the capabilities that rules are looked up for.

@@ -46,10 +46,8 @@ func (s *Store) addQuestion(q approval.Question) error {
 }
 
 func clone(q approval.Question) approval.Question {
-	q.Needs = slices.Clone(q.Needs)
-	if len(q.Needs) == 0 {
-		q.Needs = nil
-	}
+	q.Needs = append([]string(nil), q.Needs...)
+	q.Approvers = append([]string(nil), q.Approvers...)
 	return q
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/b3abf3ee/portcullis/host/approval"
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
@@ -15,10 +16,19 @@ import (
 )
 
 // EffectStarted stores the intent to run an effect of a running turn; see [effect.Journal].
-func (s *Store) EffectStarted(ctx context.Context, e effect.Started, r event.Record) error {
+func (s *Store) EffectStarted(ctx context.Context, e effect.Started, r event.Record) (effect.Start, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := errors.Join(rule.Started(e, r), s.owes(e.Turn), s.fresh(r))
+	q, found := s.questions[e.Approval]
+	if err == nil && e.Approval != "" {
+		if !found {
+			q = &approval.Question{}
+		}
+		if how := rule.Begin(*q, found, e, e.At.UnixMilli()); how != effect.Begun {
+			return how, nil
+		}
+	}
 	if err == nil {
 		err = s.addEffect(&effect.Record{
 			ID: e.Effect, Turn: e.Turn, Session: e.Session, CallID: e.CallID, Tool: e.Tool, Plugin: e.Plugin,
@@ -27,10 +37,13 @@ func (s *Store) EffectStarted(ctx context.Context, e effect.Started, r event.Rec
 		})
 	}
 	if err != nil {
-		return fmt.Errorf("memory: start effect %s: %w", e.Effect, err)
+		return "", fmt.Errorf("memory: start effect %s: %w", e.Effect, err)
+	}
+	if found && q.Used.IsZero() {
+		q.Used = rule.Millis(e.At)
 	}
 	s.audit(r)
-	return nil
+	return effect.Begun, nil
 }
 
 // addEffect adds an effect to its running turn.

@@ -25,12 +25,17 @@ func (s *Store) Ask(ctx context.Context, q approval.Question, r event.Record) er
 			if err != nil {
 				return err
 			}
+			approvers, err := column.EncodeNames(q.Approvers)
+			if err != nil {
+				return err
+			}
 			err = t.must(`INSERT INTO approvals (id, session_id, turn_id, effect_id, principal_id, core, tool, plugin, risk,
-					needs, why, arguments, digest, rule_key, cacheable, asked_at, expires_at, state, reach, decided_by, reason)
-				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', '', '', '')`,
+					needs, why, arguments, digest, rule_key, cacheable, asked_at, expires_at, plan, approvers,
+					state, reach, decided_by, reason)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'pending', '', '', '')`,
 				string(q.ID), string(q.Session), string(q.Turn), string(q.Effect), q.Principal, q.Core, q.Tool, q.Plugin,
 				q.Risk.String(), needs, q.Why, q.Arguments, q.Digest, q.RuleKey, q.Cacheable, q.Asked.UnixMilli(),
-				q.Expires.UnixMilli())
+				q.Expires.UnixMilli(), q.Plan, approvers)
 			if err != nil {
 				return err
 			}
@@ -116,7 +121,7 @@ func (s *Store) closeQuestions(t *tx, end turn.Terminal, trace id.Trace, why str
 
 const questionColumns = `a.id, a.session_id, a.turn_id, a.effect_id, a.principal_id, a.core, a.tool, a.plugin, a.risk, a.needs,
 	a.why, a.arguments, a.digest, a.rule_key, a.cacheable, a.asked_at, a.expires_at, a.state, a.reach, a.decided_by,
-	a.reason, a.decided_at`
+	a.reason, a.decided_at, a.plan, a.approvers, a.used_at, a.revoked_at`
 
 func oneQuestion(q querier, rc reach, a id.Approval) (approval.Question, bool, error) {
 	got, err := scanQuestion(q.row(`SELECT `+questionColumns+` FROM approvals a WHERE a.id = ? AND `+reached("a.session_id"),
@@ -165,21 +170,25 @@ func (s *Store) Questions(ctx context.Context, by principal.Scope, state approva
 
 func scanQuestion(r scanner) (approval.Question, error) {
 	var (
-		q           approval.Question
-		risk, needs string
-		asked, ends int64
-		decided     sql.NullInt64
+		q                      approval.Question
+		risk, needs, approvers string
+		asked, ends            int64
+		decided, used, revoked sql.NullInt64
 	)
 	err := r.Scan(&q.ID, &q.Session, &q.Turn, &q.Effect, &q.Principal, &q.Core, &q.Tool, &q.Plugin, &risk, &needs,
 		&q.Why, &q.Arguments, &q.Digest, &q.RuleKey, &q.Cacheable, &asked, &ends, &q.State, &q.Reach, &q.DecidedBy,
-		&q.Reason, &decided)
+		&q.Reason, &decided, &q.Plan, &approvers, &used, &revoked)
 	if err != nil {
 		return approval.Question{}, err
 	}
 	q.Asked, q.Expires, q.Decided = time.UnixMilli(asked).UTC(), time.UnixMilli(ends).UTC(), when(decided)
+	q.Used, q.Revoked = when(used), when(revoked)
 	if q.Risk, err = decide.ParseRisk(risk); err != nil {
 		return approval.Question{}, err
 	}
-	q.Needs, err = column.DecodeNames(needs)
+	if q.Needs, err = column.DecodeNames(needs); err != nil {
+		return approval.Question{}, err
+	}
+	q.Approvers, err = column.DecodeNames(approvers)
 	return q, err
 }

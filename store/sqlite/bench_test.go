@@ -59,7 +59,7 @@ func fourCommits(b *testing.B, s *Store, person string) {
 		Effect: s.ids.Effect(), Turn: a.Turn, Session: got.Session, Tool: "calc.eval", Recovery: "read", Digest: "d",
 		Arguments: []byte(`{"expression":"1+1"}`), At: now,
 	}
-	if err := s.EffectStarted(ctx, e, benchmarkRecord(s, event.EffectStarted, a.Turn)); err != nil {
+	if _, err := s.EffectStarted(ctx, e, benchmarkRecord(s, event.EffectStarted, a.Turn)); err != nil {
 		b.Fatal(err)
 	}
 	err = s.EffectFinished(ctx, effect.Finished{

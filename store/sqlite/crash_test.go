@@ -88,7 +88,7 @@ func (sc *script) turn(person string, round int) error {
 		Effect: s.ids.Effect(), Turn: a.Turn, Session: got.Session, Tool: "x.y", Recovery: "manual", Digest: "d",
 		Arguments: []byte(`{}`), At: now,
 	}
-	if err := s.EffectStarted(ctx, e, sc.record(event.EffectStarted, a.Turn)); err != nil {
+	if _, err := s.EffectStarted(ctx, e, sc.record(event.EffectStarted, a.Turn)); err != nil {
 		return err
 	}
 	sc.say("started", e.Effect, a.Turn)

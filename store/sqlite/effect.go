@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,11 +16,15 @@ import (
 )
 
 // EffectStarted stores the intent to run an effect of a running turn; see [effect.Journal].
-func (s *Store) EffectStarted(ctx context.Context, e effect.Started, r event.Record) error {
-	err := rule.Started(e, r)
+func (s *Store) EffectStarted(ctx context.Context, e effect.Started, r event.Record) (how effect.Start, err error) {
+	err = rule.Started(e, r)
 	if err == nil {
 		err = s.write(ctx, func(t *tx) error {
 			if err := s.owes(e.Turn); err != nil {
+				return err
+			}
+			began, err := t.useApproval(e)
+			if how = began; err != nil || how != effect.Begun {
 				return err
 			}
 			n, err := t.exec(`INSERT INTO effects (id, session_id, turn_id, call_id, tool, plugin, recovery, digest,
@@ -37,7 +42,29 @@ func (s *Store) EffectStarted(ctx context.Context, e effect.Started, r event.Rec
 			return s.audit(t, r)
 		})
 	}
-	return wrapf(err, "start effect %s", e.Effect)
+	if err != nil {
+		return "", wrapf(err, "start effect %s", e.Effect)
+	}
+	return how, nil
+}
+
+// useApproval holds the approval that e names to the rules and marks it used.
+func (t *tx) useApproval(e effect.Started) (effect.Start, error) {
+	if e.Approval == "" {
+		return effect.Begun, nil
+	}
+	q, err := scanQuestion(t.row(`SELECT `+questionColumns+` FROM approvals a WHERE a.id = ?`, string(e.Approval)))
+	found := err == nil
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return "", err
+	}
+	how := rule.Begin(q, found, e, e.At.UnixMilli())
+	if how != effect.Begun || !q.Used.IsZero() {
+		return how, nil
+	}
+	return how, t.must(`UPDATE approvals SET used_at = ? WHERE id = ? AND state = 'allowed' AND used_at IS NULL AND revoked_at IS NULL
+		AND (reach = 'session' OR effect_id = ? AND digest = ? AND expires_at > ?)`,
+		e.At.UnixMilli(), string(e.Approval), string(e.Effect), e.Digest, e.At.UnixMilli())
 }
 
 // EffectFinished stores the end of a started effect, or the whole of one that never started; see [effect.Journal].

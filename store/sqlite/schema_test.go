@@ -50,6 +50,11 @@ func TestSchemaRefuses(t *testing.T) {
 	must(questionRow("apr_1", "trn_1", "pending", "", "", "NULL"))
 	must(questionRow("apr_over", "trn_1", "pending", "", "", "NULL"))
 	must(`UPDATE approvals SET state = 'denied', decided_at = 11 WHERE id = 'apr_over'`)
+	must(strings.Replace(questionRow("apr_used", "trn_1", "pending", "", "", "NULL"), "'', 0, 10", "'', 1, 10", 1))
+	must(`UPDATE approvals SET state = 'allowed', reach = 'session', decided_by = 'p', decided_at = 11 WHERE id = 'apr_used'`)
+	must(`UPDATE approvals SET used_at = 12 WHERE id = 'apr_used'`)
+	must(questionRow("apr_once", "trn_1", "pending", "", "", "NULL"))
+	must(`UPDATE approvals SET state = 'allowed', reach = 'once', decided_by = 'p', decided_at = 11, used_at = 12 WHERE id = 'apr_once'`)
 	must(`INSERT INTO messages (id, session_id, turn_id, role, body, at) VALUES ('msg_1', 'ses_1', 'trn_1', 'user', '{}', 1)`)
 	must(`INSERT INTO events (id, at, kind, principal_id, session_id, turn_id, effect_id, trace, fields) VALUES ('evt_1', 1, 'k', '', '', '', '', '', '[]')`)
 	must(`INSERT INTO kv VALUES ('p', 'a', 'k', 1, 1, x'00')`)
@@ -97,6 +102,20 @@ func TestSchemaRefuses(t *testing.T) {
 		"allowed wider than offered":    `UPDATE approvals SET state = 'allowed', reach = 'session', decided_by = 'p', decided_at = 11 WHERE id = 'apr_1'`,
 		"answer without a time":         `UPDATE approvals SET state = 'denied' WHERE id = 'apr_1'`,
 		"other deadline":                `UPDATE approvals SET expires_at = 99 WHERE id = 'apr_1'`,
+		"answered question, used again": `UPDATE approvals SET used_at = 13 WHERE id = 'apr_used'`,
+		"answered question, unused":     `UPDATE approvals SET used_at = NULL WHERE id = 'apr_once'`,
+		"use of a denial":               `UPDATE approvals SET used_at = 12 WHERE id = 'apr_over'`,
+		"use of a pending question":     `UPDATE approvals SET used_at = 12 WHERE id = 'apr_1'`,
+		"once, revoked":                 `UPDATE approvals SET revoked_at = 13 WHERE id = 'apr_once'`,
+		"other plan":                    `UPDATE approvals SET plan = '{}' WHERE id = 'apr_1'`,
+		"other approvers":               `UPDATE approvals SET approvers = '["q"]' WHERE id = 'apr_1'`,
+		"other rule key":                `UPDATE approvals SET rule_key = 'y' WHERE id = 'apr_1'`,
+		"other principal":               `UPDATE approvals SET principal_id = 'q' WHERE id = 'apr_1'`,
+		"other effect":                  `UPDATE approvals SET effect_id = 'f' WHERE id = 'apr_1'`,
+		"effect of no question":         strings.Replace(effectRow("eff_2", "trn_1", "read", "", "1", "NULL"), "'{}', ''", "'{}', 'apr_9'", 1),
+		"effect of a pending question":  strings.Replace(effectRow("e", "trn_1", "read", "", "1", "NULL"), "'{}', ''", "'{}', 'apr_1'", 1),
+		"effect of a denied question":   strings.Replace(effectRow("e", "trn_1", "read", "", "1", "NULL"), "'{}', ''", "'{}', 'apr_over'", 1),
+		"effect of another's once":      strings.Replace(effectRow("eff_2", "trn_1", "read", "", "1", "NULL"), "'{}', ''", "'{}', 'apr_once'", 1),
 		"question deleted":              `DELETE FROM approvals WHERE id = 'apr_1'`,
 		"record changed":                `UPDATE events SET kind = 'x' WHERE id = 'evt_1'`,
 		"record deleted":                `DELETE FROM events WHERE id = 'evt_1'`,

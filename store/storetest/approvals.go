@@ -21,6 +21,8 @@ func approvalCases() []testCase {
 		{"an answer that was not offered is refused", answerMalformed},
 		{"malformed questions write nothing", questionMalformed},
 		{"questions are listed newest first, by state", questionsListed},
+		{"an effect starts under the approval of that very effect, once", approvalUsed},
+		{"an allowance for the session carries calls of its tool in its session", allowanceUsed},
 	}
 }
 

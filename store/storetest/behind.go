@@ -112,7 +112,7 @@ func behindLost(t *testing.T, w *world) {
 		}
 	}
 	e := w.started(l)
-	if err := w.Store.EffectStarted(w.ctx, e, w.record(event.EffectStarted)); !errors.Is(err, turn.ErrMessagesLost) {
+	if _, err := w.Store.EffectStarted(w.ctx, e, w.record(event.EffectStarted)); !errors.Is(err, turn.ErrMessagesLost) {
 		t.Errorf("an effect began: %v", err)
 	}
 	if how, err := w.Store.Finish(w.ctx, w.terminal(l, turn.Completed), w.record(event.TurnFinished)); !errors.Is(err, turn.ErrMessagesLost) {
@@ -132,7 +132,7 @@ func behindStale(t *testing.T, w *world) {
 	if err := w.Store.AppendBehind(w.ctx, l.turn, l.claim, []turn.Message{w.message(l, "assistant", `1`)}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Store.EffectStarted(w.ctx, w.started(l), w.record(event.EffectStarted)); !errors.Is(err, turn.ErrMessagesLost) {
+	if _, err := w.Store.EffectStarted(w.ctx, w.started(l), w.record(event.EffectStarted)); !errors.Is(err, turn.ErrMessagesLost) {
 		t.Errorf("an effect began: %v", err)
 	}
 	if how := w.finish(t, l, turn.Completed); how != turn.Stale {

@@ -179,7 +179,7 @@ func (p *pair) startEffect(rt *rapid.T) {
 		s.Effect = one(rt, "effect", p.effects).Effect
 	}
 	r := p.l.record(event.EffectStarted)
-	p.both(rt, "EffectStarted", func(w *world) (any, error) { return nil, w.Store.EffectStarted(w.ctx, s, r) })
+	p.both(rt, "EffectStarted", func(w *world) (any, error) { return w.Store.EffectStarted(w.ctx, s, r) })
 	p.effects = append(p.effects, s)
 }
 

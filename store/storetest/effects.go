@@ -34,7 +34,7 @@ func effectOnce(t *testing.T, w *world) {
 		}
 	}
 	check()
-	if err := w.Store.EffectStarted(w.ctx, s, w.record(event.EffectStarted)); err == nil {
+	if _, err := w.Store.EffectStarted(w.ctx, s, w.record(event.EffectStarted)); err == nil {
 		t.Error("one effect started twice")
 	}
 	w.Clock.Advance(time.Second)
@@ -110,7 +110,7 @@ func effectMalformed(t *testing.T, w *world) {
 	} {
 		s, r := w.started(l), w.record(event.EffectStarted)
 		change(&s, &r)
-		if err := w.Store.EffectStarted(w.ctx, s, r); err == nil {
+		if _, err := w.Store.EffectStarted(w.ctx, s, r); err == nil {
 			t.Errorf("started: %s was taken", name)
 		}
 	}

@@ -209,7 +209,7 @@ func nothingAfterEnd(t *testing.T, w *world) {
 		t.Errorf("append %q, %v", how, err)
 	}
 	s := w.started(l)
-	if err := w.Store.EffectStarted(w.ctx, s, w.record(event.EffectStarted)); err == nil {
+	if _, err := w.Store.EffectStarted(w.ctx, s, w.record(event.EffectStarted)); err == nil {
 		t.Error("an effect started under an ended turn")
 	}
 	f := w.finished(s, effect.Denied)

@@ -79,7 +79,7 @@ func hammer(t *testing.T, w *world) {
 
 func (w *world) wholeTurn(l live) error {
 	s := w.started(l)
-	if err := w.Store.EffectStarted(w.ctx, s, w.record(event.EffectStarted)); err != nil {
+	if _, err := w.Store.EffectStarted(w.ctx, s, w.record(event.EffectStarted)); err != nil {
 		return err
 	}
 	if how, err := w.Store.Append(w.ctx, l.turn, l.claim, []turn.Message{w.message(l, "user", `{}`)}); how != turn.Written || err != nil {

@@ -245,7 +245,7 @@ func (w *world) finished(s effect.Started, status effect.Status) effect.Finished
 func (w *world) begin(t testing.TB, l live) effect.Started {
 	t.Helper()
 	s := w.started(l)
-	if err := w.Store.EffectStarted(w.ctx, s, w.record(event.EffectStarted)); err != nil {
+	if _, err := w.Store.EffectStarted(w.ctx, s, w.record(event.EffectStarted)); err != nil {
 		t.Fatal(err)
 	}
 	return s

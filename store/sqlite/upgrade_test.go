@@ -1,0 +1,78 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/b3abf3ee/portcullis/host/approval"
+	"github.com/b3abf3ee/portcullis/host/authority"
+	"github.com/b3abf3ee/portcullis/host/id"
+)
+
+// since returns the released migrations up to and with number n, as an older program had them.
+func since(t *testing.T, n int) []string {
+	t.Helper()
+	entries, err := embedded.ReadDir("migrations")
+	if err != nil || len(entries) < n {
+		t.Fatal(len(entries), err)
+	}
+	var texts []string
+	for _, e := range entries[:n] {
+		text, err := embedded.ReadFile("migrations/" + e.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(text))
+	}
+	return texts
+}
+
+// A database that the first release left, with a question of each kind, opens with its answers as they were; none of
+// them was used or revoked, and the turn that is still open in it is ended by the next host as it always was.
+func TestQuestionsOfTheFirstSchemaAreKept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "portcullis.db")
+	if err := own(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := migrate(t.Context(), path, set(since(t, 1)...), nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{
+		`INSERT INTO sessions (id, core, title, turns, fence, created_at, last_turn_at) VALUES ('ses_1', 'c', '', 1, 1, 1, 1)`,
+		`INSERT INTO session_owners VALUES ('ses_1', 'operator', 'principal:operator:local', '', '', '')`,
+		`INSERT INTO turns (id, session_id, authority, principal_id, request, digest, core, revision, capabilities, trace, input,
+			state, reason, reply, steps, tokens_input, tokens_output, tokens_cache_read, tokens_cache_write, started_at)
+			VALUES ('trn_1', 'ses_1', 'operator', 'p', 'q', 'd', 'c', 'r', 'f', 't', 'i', 'running', '', '', 0, 0, 0, 0, 0, 1)`,
+		`INSERT INTO leases VALUES ('ses_1', 'trn_1', 'tok', 'epo_gone', 1, 100)`,
+		questionOfOne("apr_pending"), questionOfOne("apr_allowed"), questionOfOne("apr_denied"),
+		`UPDATE approvals SET state = 'allowed', reach = 'session', decided_by = 'p', decided_at = 11 WHERE id = 'apr_allowed'`,
+		`UPDATE approvals SET state = 'denied', decided_by = 'p', reason = 'no', decided_at = 11 WHERE id = 'apr_denied'`,
+	} {
+		ask(t, path, statement)
+	}
+	s, clock := open(t, path)
+	if ended, err := s.Recover(t.Context(), "epo_next", clock.Now()); err != nil || len(ended) != 1 {
+		t.Fatal(ended, err)
+	}
+	resolver := authority.NewResolver(s, s, clock.Now, s.ids)
+	by, err := resolver.Operator(t.Context(), "look at old questions")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[id.Approval]approval.State{"apr_pending": approval.Expired, "apr_allowed": approval.Allowed, "apr_denied": approval.Denied} {
+		q, found, err := s.Question(t.Context(), by, name)
+		if err != nil || !found || q.State != want || q.Plan != "" || q.Approvers != nil || !q.Used.IsZero() || !q.Revoked.IsZero() || q.Arguments != "{}" {
+			t.Errorf("%s: %+v, %v, %v", name, q, found, err)
+		}
+	}
+	report, err := Check(t.Context(), path)
+	if err != nil || !report.Sound() {
+		t.Errorf("%+v %v", report, err)
+	}
+}
+
+func questionOfOne(name string) string {
+	return `INSERT INTO approvals (id, session_id, turn_id, effect_id, principal_id, core, tool, plugin, risk, needs, why, arguments,
+		digest, rule_key, cacheable, asked_at, expires_at, state, reach, decided_by, reason) VALUES ('` + name + `', 'ses_1', 'trn_1',
+		'e', 'p', 'c', 'x', '', 'low', '[]', '', '{}', 'd', '', 1, 10, 20, 'pending', '', '', '')`
+}
