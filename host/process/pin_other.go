@@ -1,0 +1,7 @@
+//go:build !unix
+
+package process
+
+const openFlags = 0
+
+const modesCount = false
