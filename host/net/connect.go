@@ -50,12 +50,12 @@ func checked(opened []netip.Prefix) *stdnet.Dialer {
 	}
 }
 
-// transport speaks HTTP to one origin over connections that dial gives. It has no proxy, whatever the environment
+// transport speaks HTTP over connections that dial gives for a host and port. It has no proxy, whatever the environment
 // says, and decompresses nothing by itself.
-func (g *Gate) transport(dial func(context.Context) (stdnet.Conn, error)) *http.Transport {
+func (g *Gate) transport(dial func(ctx context.Context, address string) (stdnet.Conn, error)) *http.Transport {
 	return &http.Transport{
 		Proxy:                  nil,
-		DialContext:            func(ctx context.Context, _, _ string) (stdnet.Conn, error) { return dial(ctx) },
+		DialContext:            func(ctx context.Context, _, address string) (stdnet.Conn, error) { return dial(ctx, address) },
 		TLSClientConfig:        &tls.Config{RootCAs: g.roots, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    handshakeTimeout,
 		DisableCompression:     true,

@@ -1,8 +1,9 @@
 // Package net owns every outbound connection of the host: one URL and address policy, whoever asks.
 //
-// A [Gate] has two kinds of users. [Gate.Plugin] gives one plugin call its HTTP, under the plugin's manifest, the
+// A [Gate] has three kinds of users. [Gate.Plugin] gives one plugin call its HTTP, under the plugin's manifest, the
 // operator's grants, the core's capabilities and the core's egress rules together. [Gate.ProviderClient] gives a
-// model provider an [http.Client] that reaches one origin and nothing else. Both go the same way:
+// model provider an [http.Client] that reaches one origin and nothing else. [Gate.Client] gives any other part of the
+// host an [http.Client] under rules of its own. All go the same way:
 //
 //	parse the URL strictly           policy/egress
 //	ask the rules and the grants     policy/egress, policy/capability
@@ -12,9 +13,9 @@
 //	connect to a judged address      and judge it again on the socket, just before it connects
 //	read the answer within bounds    headers, body, and body after decompression
 //
-// A redirect is not followed by the client but goes the whole way again, at most [MaxRedirects] times. When the origin
+// A plugin's redirect is not followed by the client but goes the whole way again, at most [MaxRedirects] times. When the origin
 // changes, credentials and custom headers stay behind, a body is not sent, and a request to which the host added a
-// credential is not sent at all.
+// credential is not sent at all. The host's own clients follow none.
 //
 // Refused besides: link-local and metadata addresses, for anyone and whatever is configured; private addresses and
 // loopback, unless the operator's configuration names that exact origin; ambient proxies, cookies and credentials;

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/x509"
 	stdnet "net"
-	"net/http"
 	"net/netip"
 	"sync"
 	"time"
@@ -65,7 +64,7 @@ type Gate struct {
 
 	mu     sync.Mutex // guards what follows
 	closed bool
-	open   []*http.Transport // of provider clients
+	open   []*clientTransport
 }
 
 // New makes a gate. It starts nothing and holds no connection by itself.
@@ -80,7 +79,7 @@ func New(c Config) *Gate {
 	return g
 }
 
-// Close closes the idle connections of every provider client. Clients that are used after it connect no more. It may
+// Close closes the idle connections of every client. Clients that are used after it connect no more. It may
 // be called twice.
 func (g *Gate) Close() {
 	g.mu.Lock()
@@ -94,8 +93,8 @@ func (g *Gate) Close() {
 // Decision is what an audit record says of one request, or of one redirect of it: nothing of path, query, headers
 // or body.
 type Decision struct {
-	Caller    string       // "plugin calc", "provider anthropic"
-	Method    string       // empty for a provider: one connection carries many requests
+	Caller    string       // "plugin calc", "provider anthropic", or the name of a [Caller]
+	Method    string       // empty for a client's connection, which carries many requests
 	Origin    string       // scheme://host:port; empty when the URL could not be read
 	Hop       int          // 0 is the request itself, 1 its first redirect
 	Addresses []netip.Addr // what the name resolved to, when it came that far

@@ -41,11 +41,14 @@ func (p *PluginHTTP) laneTo(ctx context.Context, t egress.Target) (*lane, []neti
 	if err != nil && ctx.Err() == nil { // the name servers, not the caller, ran out of time
 		v, err = refuse(egress.DNSFailure, "the name could not be resolved in time"), nil
 	}
+	if v.Reason == egress.PrivateAddress {
+		v.Sentence += openForAll(t)
+	}
 	if err != nil || !v.Allowed {
 		return nil, found, v, err
 	}
 	l = &lane{addresses: found}
-	l.transport = p.gate.transport(func(ctx context.Context) (stdnet.Conn, error) {
+	l.transport = p.gate.transport(func(ctx context.Context, _ string) (stdnet.Conn, error) {
 		ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 		defer cancel()
 		defer context.AfterFunc(p.life, cancel)()

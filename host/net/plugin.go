@@ -86,6 +86,9 @@ func (p *PluginHTTP) judge(method string, t egress.Target) egress.Verdict {
 		return v
 	}
 	uses := t.Capabilities()
+	if len(uses) == 0 { // no such target is ever made; what could not be named could not be granted
+		return refuse(NotGranted, "no grant can name "+t.Host())
+	}
 	if !slices.ContainsFunc(uses, p.call.Grants.Allows) {
 		return refuse(NotGranted, "plugin "+p.call.Plugin+" is not granted "+uses[0].String()+
 			": run `portcullis plugin grant "+p.call.Plugin+" "+uses[0].String()+"`")

@@ -237,3 +237,18 @@ func TestInvalidManifestIsAnError(t *testing.T) {
 		t.Errorf("Plugin = %v, %v", p, err)
 	}
 }
+
+// The longest host that DNS has can be granted with every port; a longer one is no host.
+func TestTheLongestHostIsGrantedLikeAnyOther(t *testing.T) {
+	for length, want := range map[int]egress.Reason{253: NotGranted, 254: egress.InvalidHostname} {
+		host := strings.Repeat("a.", (length-len("example.com"))/2) + "example.com"
+		if len(host) < length {
+			host = "a" + host
+		}
+		w, b := newWorld(t), &book{}
+		call := anywhere(t)
+		call.Egress, call.Grants = []wire.Egress{{Host: "*.example.com", Port: 65535}}, snapshot(t)
+		reply, _ := get(t, plugin(t, w.gate(b), call), "https://"+host+":65535/")
+		faulty(t, reply, wire.CodeDenied, string(want))
+	}
+}

@@ -1,19 +1,15 @@
 package net
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"io"
-	stdnet "net"
 	"net/http"
-	"net/netip"
 
 	"github.com/b3abf3ee/portcullis/policy/egress"
 )
 
-// maxProviderBody bounds one answer of a provider, however long its stream lives.
-const maxProviderBody = 256 << 20
+// maxClientBody bounds one answer to a provider or another part of the host, however long its stream lives.
+const maxClientBody = 256 << 20
 
 // errClosed is what a client gets after [Gate.Close].
 var errClosed = errors.New("net: the gate is closed")
@@ -25,56 +21,23 @@ var errClosed = errors.New("net: the gate is closed")
 //
 // The client has no timeout of its own: a stream lives as long as its context. Every connection resolves and judges
 // the name again, because a client lives as long as the host. It keeps no cookies and sends no credential but what
-// the request carries. A base that is not a URL is a [*RefusedError].
+// the request carries. A base that is not a URL is a [*RefusedError]. Otherwise it is as [Gate.Client] says.
 func (g *Gate) ProviderClient(name, base string, also Allowances) (*http.Client, error) {
-	t, v := egress.ParseURL(base)
+	own, v := egress.ParseURL(base)
 	if !v.Allowed {
-		return nil, refused(t, v)
+		return nil, refused(own, v)
 	}
-	open := g.private.with(also)
-	transport := g.transport(func(ctx context.Context) (stdnet.Conn, error) {
-		return g.dialProvider(ctx, name, t, open)
-	})
-	transport.ForceAttemptHTTP2 = true
-	g.mu.Lock()
-	g.open = append(g.open, transport)
-	g.mu.Unlock()
-	return &http.Client{
-		Transport:     &oneOrigin{t.Origin(), transport},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}, nil
-}
-
-// dialProvider resolves, judges, records and connects.
-func (g *Gate) dialProvider(ctx context.Context, name string, t egress.Target, open Allowances) (stdnet.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
-	defer cancel()
-	g.mu.Lock()
-	closed := g.closed
-	g.mu.Unlock()
-	if closed {
-		return nil, errClosed
-	}
-	var found []netip.Addr
-	v := metadataName(t)
-	if v.Allowed {
-		var err error
-		if found, v, err = g.resolve(ctx, t, open); err != nil {
-			return nil, fmt.Errorf("net: resolve %s: %w", t.Host(), err)
+	w := way{name: "provider " + name, open: g.private.with(also)}
+	w.judge = func(_ string, t egress.Target) egress.Verdict {
+		if t.Origin() != own.Origin() {
+			return refuse(OtherOrigin, "this client is for "+own.Origin()+" only")
 		}
+		return metadataName(t)
 	}
-	d := Decision{Caller: "provider " + name, Origin: t.Origin(), Addresses: found, Allowed: v.Allowed, Reason: v.Reason}
-	if err := g.audit(ctx, d); err != nil {
-		return nil, fmt.Errorf("net: record egress of provider %s: %w", name, err)
+	w.hint = func(egress.Target) string {
+		return ": to open it, add allow_private: true below providers." + name + " in config.yaml"
 	}
-	if !v.Allowed {
-		return nil, refused(t, v)
-	}
-	conn, err := g.connect(ctx, t, found, open)
-	if err != nil {
-		return nil, fmt.Errorf("net: connect to %s: %w", t.Origin(), err)
-	}
-	return conn, nil
+	return g.client(w), nil
 }
 
 // metadataName asks a rule for exactly t's host, which cannot be made for a metadata service.
@@ -85,38 +48,6 @@ func metadataName(t egress.Target) egress.Verdict {
 	}
 	return own.Check(http.MethodGet, t)
 }
-
-// oneOrigin lets requests to one origin through.
-type oneOrigin struct {
-	origin string
-	next   *http.Transport
-}
-
-// RoundTrip is [http.RoundTripper]'s.
-func (o *oneOrigin) RoundTrip(req *http.Request) (*http.Response, error) {
-	t, v := egress.ParseURL(req.URL.String())
-	switch {
-	case v.Allowed && t.Origin() != o.origin:
-		v = refuse(OtherOrigin, "this client is for "+o.origin+" only")
-	case v.Allowed && req.Host != "" && req.Host != req.URL.Host:
-		v = refuse(OtherOrigin, "the Host header names another server than the URL")
-	}
-	if !v.Allowed {
-		if req.Body != nil {
-			req.Body.Close()
-		}
-		return nil, refused(t, v)
-	}
-	resp, err := o.next.RoundTrip(req)
-	if err != nil {
-		return nil, err
-	}
-	resp.Body = &boundedBody{capped{resp.Body, maxProviderBody}, resp.Body}
-	return resp, nil
-}
-
-// CloseIdleConnections is what [http.Client.CloseIdleConnections] calls.
-func (o *oneOrigin) CloseIdleConnections() { o.next.CloseIdleConnections() }
 
 // boundedBody is a stream that ends with an error after too many bytes.
 type boundedBody struct {

@@ -10,8 +10,12 @@ const (
 	NotGranted egress.Reason = "not_granted"
 	// NotInCore: the core does not have the capability, or its egress rules leave the place out.
 	NotInCore egress.Reason = "not_in_core"
-	// OtherOrigin: a provider's client was asked for another origin than its own.
+	// OtherOrigin: a client was asked for another origin than its own, or a Host header for another than the URL's.
 	OtherOrigin egress.Reason = "other_origin"
+	// InsecureURL: plain http to an origin that is not opened exactly, by a part of the host.
+	InsecureURL egress.Reason = "insecure_url"
+	// RedirectNotFollowed: somebody else's redirect rule was put on a client that follows none.
+	RedirectNotFollowed egress.Reason = "redirect_not_followed"
 	// InsecureRedirect: a redirect leads from https to http.
 	InsecureRedirect egress.Reason = "insecure_redirect"
 	// CredentialRedirect: a request to which the host added a credential is redirected to another origin.

@@ -100,6 +100,7 @@ func TestParseRefusesAndSaysWhatToWrite(t *testing.T) {
 		"net.fetch:" + repeat("a.", 123):      "lower-case labels",
 		"tool.call:" + repeat("x", 300):       "longer than",
 		"net.fetch:" + repeat("aa.", 81) + "aaaaaaaaaaa": "longer than",
+		"net.fetch:" + repeat("aa.", 84) + "aa:80":       "longer than 253",
 	} {
 		_, err := capability.Parse(text)
 		var syntax *capability.SyntaxError

@@ -6,8 +6,12 @@ import (
 	"strings"
 )
 
-// MaxName is the most bytes a name or grant may have.
-const MaxName = 256
+// MaxName is the most bytes a name or grant may have: room for net.fetch with the longest host and a port, so that
+// whatever host is valid can be named with every port it may be asked on.
+const MaxName = 272
+
+// maxHost is the most bytes of a host name. Source: RFC 1035 section 2.3.4, without the root.
+const maxHost = 253
 
 // Name is one use of an ability. It is comparable, immutable, and holds its one canonical spelling. A name whose
 // family takes an argument but has none (for example "net.fetch") is a requirement, "some host": it is met by
@@ -145,6 +149,9 @@ func refuseHost(h string) string {
 			return "an IPv6 host stands in brackets in its shortest form, without a zone, as in [2001:db8::1]"
 		}
 		return ""
+	}
+	if len(h) > maxHost {
+		return "is longer than 253 bytes, and no host is"
 	}
 	labels := strings.Split(h, ".")
 	for _, l := range labels {

@@ -76,7 +76,7 @@ func (t Target) Capabilities() []capability.Name {
 	}
 	var names []capability.Name
 	for _, text := range texts {
-		if n, err := capability.Parse(text); err == nil { // always: the host was read by the same grammar
+		if n, err := capability.Parse(text); err == nil { // always: the host was read by the same grammar, which leaves room for a port
 			names = append(names, n)
 		}
 	}
