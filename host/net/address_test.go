@@ -329,6 +329,16 @@ func TestNamesAreAskedForAsAbsolute(t *testing.T) {
 	}
 }
 
+// Names are resolved by Go's own resolver whatever GODEBUG and the build say: the system's reads decimal, octal and hex
+// spellings of addresses as addresses, and asks where it likes. What resolves, resolves the same either way: the
+// addresses are judged after it.
+func TestNamesAreResolvedByGo(t *testing.T) {
+	r, ok := New(Config{}).resolver.(*stdnet.Resolver)
+	if !ok || !r.PreferGo || r.Dial != nil {
+		t.Errorf("the resolver is %+v", r)
+	}
+}
+
 func TestEveryJudgedAddressIsTriedInOrder(t *testing.T) {
 	w := newWorld(t)
 	w.name("a.example", "93.184.216.40", "93.184.216.41", "93.184.216.42")

@@ -247,6 +247,9 @@ func FuzzParseURL(f *testing.F) {
 		if strings.Contains(got.String(), "?") {
 			want += "?" + got.Query()
 		}
+		if u.EscapedPath() != got.Path() || u.RawQuery != got.Query() || u.Fragment != "" || u.Opaque != "" {
+			t.Fatalf("net/url sees the path %q and the query %q, we see %q and %q", u.EscapedPath(), u.RawQuery, got.Path(), got.Query())
+		}
 		if u.RequestURI() != want {
 			t.Fatalf("net/url would send %q, we judged %q", u.RequestURI(), want)
 		}

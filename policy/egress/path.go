@@ -5,10 +5,12 @@ import (
 	"unicode/utf8"
 )
 
-// hasDotSegment also sees "..;x", which servers that cut path parameters read as "..".
+// hasDotSegment also sees "..;x", which servers that cut path parameters read as "..", and dots with white space around
+// them, which some servers and file systems drop.
 func hasDotSegment(path string) bool {
 	for segment := range strings.SplitSeq(path, "/") {
-		if name, _, _ := strings.Cut(segment, ";"); name == "." || name == ".." {
+		name, _, _ := strings.Cut(segment, ";")
+		if name = strings.TrimSpace(name); name == "." || name == ".." {
 			return true
 		}
 	}
@@ -20,21 +22,27 @@ func hasDotSegment(path string) bool {
 const decodings = 4
 
 // hidesPath reports whether decoding path, once or more often, gives another path than it seems: slashes,
-// backslashes, NULs or dot segments that were encoded, or bytes that are not UTF-8 (overlong forms). A prefix is
-// only worth something when this is false.
+// backslashes, control characters or dot segments that were encoded, characters that a normalising server turns into
+// one of these, or bytes that are not UTF-8 (overlong forms). A prefix is only worth something when this is false.
 func hidesPath(path string) bool {
 	for range decodings {
 		next := unescape(path)
 		if next == path {
 			return false
 		}
-		if strings.Count(next, "/") != strings.Count(path, "/") || strings.ContainsAny(next, "\\\x00") ||
+		if strings.Count(next, "/") != strings.Count(path, "/") || strings.ContainsFunc(next, ambiguous) ||
 			hasDotSegment(next) || !utf8.ValidString(next) {
 			return true
 		}
 		path = next
 	}
 	return true
+}
+
+// ambiguous reports characters that end, split or join segments for some servers: controls, the backslash, and what
+// becomes a slash, a backslash or dots in Unicode's compatibility form (NFKC) or in a best-fit code page.
+func ambiguous(c rune) bool {
+	return c < ' ' || c == 0x7f || strings.ContainsRune("\\\u2024\u2025\u2026\u2044\u2215\u2216\u29f5\u29f8\ufe52\ufe68\uff0e\uff0f\uff3c", c)
 }
 
 // unescape decodes every percent escape and leaves a percent sign that begins none, as a lenient server would.

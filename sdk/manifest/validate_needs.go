@@ -74,15 +74,18 @@ func (c *checker) egress() {
 	}
 	for i, e := range c.m.Egress {
 		path := fmt.Sprintf("egress[%d]", i)
-		if !hostPattern(e.Host) {
+		switch {
+		case !hostPattern(e.Host):
 			c.add(path+".host", "%q is not a host name, *.name or *", e.Host)
+		case metadataHost(strings.TrimPrefix(e.Host, "*.")):
+			c.add(path+".host", "%q is a cloud metadata service, which no host opens", e.Host)
 		}
 		if e.Port < 0 || e.Port > 65535 {
 			c.add(path+".port", "%d is not between 0 and 65535", e.Port)
 		}
 		for j, method := range e.Methods {
-			if method == "" || len(method) > 16 || strings.Trim(method, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
-				c.add(fmt.Sprintf("%s.methods[%d]", path, j), "%q is not a method in capitals", method)
+			if !slices.Contains(methods, method) {
+				c.add(fmt.Sprintf("%s.methods[%d]", path, j), "%q is not a method in capitals: known are %s", method, strings.Join(methods, " "))
 			}
 		}
 		c.unique(path+".methods", e.Methods)
@@ -93,15 +96,29 @@ func (c *checker) egress() {
 	}
 }
 
-// hostPattern allows *, or labels of lower-case letters, digits and dashes, the
-// first of which may be a whole *. Addresses are not names: they are granted by
-// the operator, never asked for by pattern.
+// methods are those that a host can allow: RFC 9110 and 5789 without CONNECT and
+// TRACE.
+var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+
+// metadataHost lists names that clouds answer with instance credentials.
+func metadataHost(s string) bool {
+	switch s {
+	case "metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal":
+		return true
+	}
+	return false
+}
+
+// hostPattern allows *, or labels of lower-case letters, digits and dashes. A
+// whole * may stand before two labels or more. Addresses are not names: they are
+// granted by the operator, never asked for.
 func hostPattern(s string) bool {
 	if s == "*" {
 		return true
 	}
-	s = strings.TrimPrefix(s, "*.")
-	if len(s) > 253 {
+	s, wild := strings.CutPrefix(s, "*.")
+	last := s[strings.LastIndexByte(s, '.')+1:]
+	if len(s) > 253 || wild && !strings.Contains(s, ".") || last == "" || '0' <= last[0] && last[0] <= '9' {
 		return false
 	}
 	for label := range strings.SplitSeq(s, ".") {
@@ -113,9 +130,16 @@ func hostPattern(s string) bool {
 	return true
 }
 
+// pathPrefix allows what has one reading: no dot segments, not even with a
+// parameter, no empty ones, nothing that is or needs an escape.
 func pathPrefix(s string) bool {
-	return len(s) <= wire.MaxURL && s[0] == '/' && !strings.Contains(s, "..") &&
-		!strings.ContainsAny(s, "?#\\%") && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
+	for segment := range strings.SplitSeq(s, "/") {
+		if name, _, _ := strings.Cut(segment, ";"); name == "." {
+			return false
+		}
+	}
+	return len(s) <= wire.MaxURL && s[0] == '/' && !strings.Contains(s, "..") && !strings.Contains(s, "//") &&
+		!strings.ContainsAny(s, "?#\\%\"<>^`{|}") && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 func (c *checker) settings() {

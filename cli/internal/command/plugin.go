@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -121,7 +122,11 @@ func concrete(m *manifest.Manifest, name string) []string {
 	var out []string
 	if name == wire.CapNetFetch {
 		for _, e := range m.Egress {
-			if !strings.Contains(e.Host, "*") {
+			switch {
+			case strings.Contains(e.Host, "*"):
+			case e.Port != 0: // a grant without a port is for the schemes' own
+				out = append(out, name+":"+e.Host+":"+strconv.Itoa(e.Port))
+			default:
 				out = append(out, name+":"+e.Host)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -166,12 +167,29 @@ func sayInspected(t *console.Text, a inspectAnswer, next []string) {
 		}
 	}
 	for _, e := range m.Egress {
-		t.Say("reaches %s: %s", e.Host, e.Reason)
+		t.Say("reaches %s: %s", places(e), e.Reason)
 	}
 	for _, i := range a.Imports {
 		t.Say("imports %s, which needs %s (%s)", i.Name, i.Needs, granting(i.Granted))
 	}
 	sayNeeds(t, a.Needs, next)
+}
+
+// places is all that one entry of a manifest's egress lets through, as in "api.example.com:8443 GET POST below /v1".
+func places(e wire.Egress) string {
+	s := e.Host
+	if e.Port != 0 {
+		s += ":" + strconv.Itoa(e.Port)
+	}
+	allowed := e.Methods
+	if len(allowed) == 0 {
+		allowed = []string{"GET", "HEAD"}
+	}
+	s += " " + strings.Join(allowed, " ")
+	if e.PathPrefix != "" {
+		s += " below " + e.PathPrefix
+	}
+	return s
 }
 
 // parameter is one argument of a tool as its schema describes it.
