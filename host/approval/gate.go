@@ -2,7 +2,7 @@ package approval
 
 import (
 	"context"
-	"strings"
+	"errors"
 	"sync"
 	"time"
 
@@ -10,7 +10,6 @@ import (
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/policy/approval"
-	"github.com/b3abf3ee/portcullis/policy/principal"
 )
 
 // Default bounds of a [Gate].
@@ -19,26 +18,36 @@ const (
 	DefaultCacheTime  = 8 * time.Hour    // how long "for this session" lasts
 )
 
-// Stable reasons of a denial that no person gave.
+// Stable reasons of a decision that no person gave in words.
 const (
-	ReasonNoRoute    = "no_interactive_route" // nobody can be asked here
-	ReasonNotStored  = "approval_not_stored"  // the question or the answer could not be made durable
-	ReasonExpired    = "approval_expired"     // nobody answered in time
-	ReasonInterrupt  = "approval_interrupted" // the asking side failed or was cancelled
-	ReasonDenied     = "approval_denied"      // a person said no
-	ReasonCached     = "allowed_for_session"  // an earlier answer covers it
-	ReasonAllowed    = "allowed_once"
-	ReasonAnswerOdd  = "approval_answer_invalid"
+	ReasonNoRoute      = "no_interactive_route"   // nobody can be asked here
+	ReasonNotStored    = "approval_not_stored"    // the question or the answer could not be made durable
+	ReasonNotDelivered = "approval_not_delivered" // the question could not be brought to anybody
+	ReasonExpired      = "approval_expired"       // nobody answered in time
+	ReasonInterrupt    = "approval_interrupted"   // the asking side failed or was cancelled
+	ReasonDenied       = "approval_denied"        // a person said no
+	ReasonRevoked      = "approval_revoked"       // what it would have rested on ended while it was waited for
+	ReasonClosed       = "host_closing"           // the host is shutting down
+	ReasonCached       = "allowed_for_session"    // an earlier answer covers it
+	ReasonAllowed      = "allowed_once"
+	ReasonAnswerOdd    = "approval_answer_invalid"
+)
+
+const (
 	reasonMaxRunes   = 200
 	pollInterval     = 200 * time.Millisecond
 	decideAfterwards = 5 * time.Second
+	maxAllowances    = 4096 // remembered at a time; what would be one more is allowed once
 )
 
-// Config is what a Gate works with. Journal, Clock and IDs are required.
+// Config is what a Gate works with. Journal, Clock and IDs are required. Of the three ways to an answer, Prompter goes
+// before Courier and Courier before Wait; with none of them nobody can be asked. Whatever the way, a decision by id
+// ([Gate.Record], or another process over the same store) counts as well, and the first answer stands.
 type Config struct {
 	Journal    Journal
-	Prompter   Prompter      // nil: nobody can be asked in this process
-	Wait       time.Duration // with no Prompter: how long to wait for a decision by another process; 0 denies at once
+	Prompter   Prompter      // asks a person and waits
+	Courier    Courier       // brings the question to where a person is; the answer comes by id
+	Wait       time.Duration // only waits this long for an answer by id
 	Clock      func() time.Time
 	IDs        *id.Source
 	AnswerTime time.Duration // 0: DefaultAnswerTime
@@ -47,16 +56,15 @@ type Config struct {
 
 // Gate asks and remembers. It is safe for concurrent use.
 type Gate struct {
-	cfg Config
+	cfg    Config
+	prompt chan struct{} // held while the Prompter is asked: it is given one question at a time
 
-	mu      sync.Mutex // guards allowed; never held over a prompt or a store call
+	mu      sync.Mutex // guards the rest; never held over a prompt or a store call
 	allowed map[approval.Key]allowance
-}
-
-type allowance struct {
-	until time.Time
-	by    string
-	from  id.Approval
+	lanes   map[approval.Key]*lane
+	under   map[*deciding]struct{}
+	wake    map[id.Approval]chan struct{}
+	closed  bool
 }
 
 // NewGate returns a Gate with an empty cache.
@@ -67,7 +75,10 @@ func NewGate(cfg Config) *Gate {
 	if cfg.CacheTime == 0 {
 		cfg.CacheTime = DefaultCacheTime
 	}
-	return &Gate{cfg: cfg, allowed: map[approval.Key]allowance{}}
+	return &Gate{
+		cfg: cfg, prompt: make(chan struct{}, 1), allowed: map[approval.Key]allowance{},
+		lanes: map[approval.Key]*lane{}, under: map[*deciding]struct{}{}, wake: map[id.Approval]chan struct{}{},
+	}
 }
 
 // Request is one call that policy wants a person to decide. Texts are redacted for the operator view.
@@ -79,9 +90,10 @@ type Request struct {
 	Risk      approval.Risk
 	Needs     []string
 	Why       string
-	Arguments string // whole, or the call is not approvable
-	Plan      string // what would run, as JSON; empty when the arguments say it all
-	Digest    string // over Arguments and Plan as they are before redaction
+	Arguments string   // whole, as a JSON text, or the call is not approvable
+	Plan      string   // what would run, as a JSON text; empty when the arguments say it all
+	Digest    string   // over Arguments and Plan as they are before redaction
+	Approvers []string // who may decide besides the operator; none: the turn's principal
 	Key       approval.Key
 	Cacheable bool
 }
@@ -96,111 +108,54 @@ type Decision struct {
 }
 
 // Decide returns whether the call may run. It blocks until a person answered, the question expired or ctx ended;
-// a ctx that ends is a denial, recorded as such.
+// a ctx that ends is a denial, recorded as such. Requests that one allowance for the session could cover are decided one
+// after another, and each looks at what the one before it left. What is revoked while a request waits denies it.
 func (g *Gate) Decide(ctx context.Context, req Request) Decision {
-	if a, ok := g.remembered(req.Key); ok && req.Cacheable {
-		return Decision{Allowed: true, Cached: true, Approval: a.from, By: a.by, Reason: ReasonCached}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	d, ok := g.begin(req, cancel)
+	if !ok {
+		return Decision{Reason: ReasonClosed}
 	}
-	q := g.question(req)
+	defer g.end(d)
+	if req.Cacheable {
+		leave, ok := g.enter(ctx, req.Key)
+		if !ok {
+			return Decision{Reason: stopped(ctx)}
+		}
+		defer leave()
+		if dec, ok := g.covered(ctx, d, req); ok {
+			return dec
+		}
+	}
+	if ctx.Err() != nil {
+		return Decision{Reason: stopped(ctx)}
+	}
+	return g.ask(ctx, d, req)
+}
+
+// ask puts the question and makes its answer durable.
+func (g *Gate) ask(ctx context.Context, d *deciding, req Request) Decision {
+	q, fits := g.question(ctx, req)
+	if !fits { // its time is over before it could be asked
+		return Decision{Reason: ReasonExpired}
+	}
+	woken := g.listen(q.ID)
+	defer g.unlisten(q.ID)
 	asked := g.record(event.ApprovalAsked, req, q, event.F("rule", q.Why))
 	if err := g.cfg.Journal.Ask(ctx, q, asked); err != nil {
 		return Decision{Reason: ReasonNotStored}
 	}
-	ans := g.answer(ctx, req.Turn.Principal(), q)
+	ans := g.answer(ctx, req.Turn.Principal(), q, woken)
 	q, ok := g.settle(ctx, req, q, ans)
 	if !ok {
 		return Decision{Approval: q.ID, Reason: ReasonNotStored}
 	}
-	d := Decision{Allowed: q.State == Allowed, Approval: q.ID, By: q.DecidedBy, Reason: q.Reason}
-	if d.Allowed && q.Reach == ForSession && req.Cacheable {
-		g.remember(req.Key, allowance{until: g.cfg.Clock().Add(g.cfg.CacheTime), by: q.DecidedBy, from: q.ID})
+	dec := Decision{Allowed: q.State == Allowed, Approval: q.ID, By: q.DecidedBy, Reason: q.Reason}
+	if dec.Allowed {
+		return g.keep(d, req, q, dec)
 	}
-	return d
-}
-
-func (g *Gate) question(req Request) Question {
-	now := g.cfg.Clock()
-	open := g.cfg.AnswerTime
-	if g.cfg.Prompter == nil && g.cfg.Wait > 0 {
-		open = min(open, g.cfg.Wait) // an answer after the call has gone would allow nothing
-	}
-	return Question{
-		ID: g.cfg.IDs.Approval(), Session: req.Turn.Session(), Turn: req.Turn.ID(), Effect: req.Effect,
-		Principal: req.Turn.Principal().PrincipalID(), Core: req.Turn.Core().ID, Tool: req.Tool, Plugin: req.Plugin,
-		Risk: req.Risk, Needs: req.Needs, Why: req.Why, Arguments: req.Arguments, Plan: req.Plan, Digest: req.Digest,
-		RuleKey: req.Key.Rule, Cacheable: req.Cacheable,
-		Asked: now, Expires: now.Add(open), State: Pending,
-	}
-}
-
-// answer gets a person's answer, or makes the denial that stands in for one.
-func (g *Gate) answer(ctx context.Context, by principal.Scope, q Question) Answer {
-	switch {
-	case g.cfg.Prompter != nil:
-		ctx, stop := context.WithDeadlineCause(ctx, time.Now().Add(q.Expires.Sub(q.Asked)), context.DeadlineExceeded)
-		defer stop()
-		ans, err := g.cfg.Prompter.Prompt(ctx, q)
-		if err != nil || ctx.Err() != nil {
-			return refusal(ctx)
-		}
-		return sane(ans, q)
-	case g.cfg.Wait > 0:
-		return g.await(ctx, by, q)
-	default:
-		return Answer{State: Denied, Reason: ReasonNoRoute}
-	}
-}
-
-// await polls for a decision that another process records. The poll reads one row by its key.
-func (g *Gate) await(ctx context.Context, by principal.Scope, q Question) Answer {
-	ctx, stop := context.WithTimeout(ctx, q.Expires.Sub(q.Asked))
-	defer stop()
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return refusal(ctx)
-		case <-tick.C:
-			now, found, err := g.cfg.Journal.Question(ctx, by, q.ID)
-			if ctx.Err() != nil { // the store was asked as the time ran out: the time decides, not its error
-				return refusal(ctx)
-			}
-			if err != nil || !found {
-				return Answer{State: Denied, Reason: ReasonInterrupt}
-			}
-			if now.State != Pending {
-				return Answer{State: now.State, Reach: now.Reach, By: now.DecidedBy, Reason: now.Reason}
-			}
-		}
-	}
-}
-
-func refusal(ctx context.Context) Answer {
-	if context.Cause(ctx) == context.DeadlineExceeded {
-		return Answer{State: Expired, Reason: ReasonExpired}
-	}
-	return Answer{State: Denied, Reason: ReasonInterrupt}
-}
-
-// sane holds an answer to what the question offered: a reach that was not offered becomes once, and a decider
-// without a name cannot allow.
-func sane(a Answer, q Question) Answer {
-	switch {
-	case a.State == Allowed && a.By == "":
-		return Answer{State: Denied, Reason: ReasonAnswerOdd}
-	case a.State == Allowed && (a.Reach != ForSession || !q.Cacheable):
-		a.Reach = Once
-	case a.State != Allowed && a.State != Expired:
-		a.State, a.Reach = Denied, ""
-	}
-	if a.Reason == "" {
-		a.Reason = map[State]string{Allowed: ReasonAllowed, Denied: ReasonDenied, Expired: ReasonExpired}[a.State]
-	}
-	if r := []rune(strings.ToValidUTF8(a.Reason, "?")); len(r) > reasonMaxRunes {
-		a.Reason = string(r[:reasonMaxRunes])
-	}
-	return a
+	return dec
 }
 
 // settle makes the answer durable and returns the question as it now stands, which another decider may have
@@ -211,7 +166,12 @@ func (g *Gate) settle(ctx context.Context, req Request, q Question, ans Answer) 
 	rec := g.record(event.ApprovalDecided, req, q,
 		event.F("state", string(ans.State)), event.F("reach", string(ans.Reach)), event.F("by", ans.By), event.F("reason", ans.Reason))
 	now, how, err := g.cfg.Journal.Decide(ctx, req.Turn.Principal(), q.ID, ans, g.cfg.Clock(), rec)
-	if err != nil || how == NotFound {
+	if err == nil && how == NotApprover { // who sits at this prompt may not decide it, and nobody else was asked
+		ans = Answer{State: Denied, Reason: ReasonAnswerOdd}
+		rec = g.record(event.ApprovalDecided, req, q, event.F("state", string(ans.State)), event.F("reason", ans.Reason))
+		now, how, err = g.cfg.Journal.Decide(ctx, req.Turn.Principal(), q.ID, ans, g.cfg.Clock(), rec)
+	}
+	if err != nil || how != Recorded && how != AlreadyDecided && how != TooLate {
 		return q, false
 	}
 	return now, true
@@ -220,7 +180,7 @@ func (g *Gate) settle(ctx context.Context, req Request, q Question, ans Answer) 
 func (g *Gate) record(kind event.Kind, req Request, q Question, more ...event.Field) event.Record {
 	fields := append([]event.Field{
 		event.F("approval", string(q.ID)), event.F("tool", q.Tool), event.F("plugin", q.Plugin),
-		event.F("risk", q.Risk.String()), event.F("digest", q.Digest),
+		event.F("risk", q.Risk.String()), event.F("digest", q.Digest), event.F("key", req.Key.Short()),
 	}, more...)
 	return event.Record{
 		ID: g.cfg.IDs.Event(), At: g.cfg.Clock(), Kind: kind, Principal: q.Principal,
@@ -228,53 +188,22 @@ func (g *Gate) record(kind event.Kind, req Request, q Question, more ...event.Fi
 	}
 }
 
-func (g *Gate) remembered(k approval.Key) (allowance, bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	a, ok := g.allowed[k]
-	if ok && !g.cfg.Clock().Before(a.until) {
-		delete(g.allowed, k)
-		return allowance{}, false
-	}
-	return a, ok
-}
+// Causes of a decision's context that the gate itself ended.
+var (
+	errRevoked = errors.New("approval: what it would have rested on was revoked")
+	errClosed  = errors.New("approval: the host is shutting down")
+	errSettled = errors.New("approval: it was decided elsewhere")
+)
 
-func (g *Gate) remember(k approval.Key, a allowance) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.allowed[k] = a
-}
-
-// EndSession forgets every allowance of a session. Call it when the session ends or its binding changes.
-func (g *Gate) EndSession(s id.Session) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for k := range g.allowed {
-		if k.Session == string(s) {
-			delete(g.allowed, k)
-		}
+// stopped is the reason of a decision whose context ended.
+func stopped(ctx context.Context) string {
+	switch context.Cause(ctx) {
+	case errRevoked:
+		return ReasonRevoked
+	case errClosed:
+		return ReasonClosed
+	case context.DeadlineExceeded:
+		return ReasonExpired
 	}
-}
-
-// Record stores a decision that a person made outside a prompt, for example `portcullis approvals allow`. The
-// scope must reach the question's session.
-func (g *Gate) Record(ctx context.Context, by principal.Scope, a id.Approval, allow bool, reach Reach, reason string) (Question, Recording, error) {
-	q, found, err := g.cfg.Journal.Question(ctx, by, a)
-	if err != nil || !found {
-		return Question{}, NotFound, err
-	}
-	ans := Answer{State: Denied, By: by.PrincipalID(), Reason: reason}
-	if allow {
-		ans.State, ans.Reach = Allowed, reach
-	}
-	ans = sane(ans, q)
-	rec := event.Record{
-		ID: g.cfg.IDs.Event(), At: g.cfg.Clock(), Kind: event.ApprovalDecided, Principal: by.PrincipalID(),
-		Session: q.Session, Turn: q.Turn, Effect: q.Effect,
-		Fields: []event.Field{
-			event.F("approval", string(q.ID)), event.F("tool", q.Tool), event.F("state", string(ans.State)),
-			event.F("reach", string(ans.Reach)), event.F("by", ans.By), event.F("reason", ans.Reason),
-		},
-	}
-	return g.cfg.Journal.Decide(ctx, by, a, ans, g.cfg.Clock(), rec)
+	return ReasonInterrupt
 }

@@ -21,6 +21,9 @@ import (
 	"github.com/b3abf3ee/portcullis/store/memory"
 )
 
+// me is who the turns are for.
+const me = authority.OperatorID
+
 // bench is a gate over a memory store with one running turn.
 type bench struct {
 	t     *testing.T
@@ -109,7 +112,7 @@ func TestWithNobodyToAskTheAnswerIsNoAndOnRecord(t *testing.T) {
 
 func TestOnceIsAskedAgainAndForSessionIsNot(t *testing.T) {
 	b := newBench(t)
-	p := says(approval.Answer{State: approval.Allowed, Reach: approval.Once, By: "me"})
+	p := says(approval.Answer{State: approval.Allowed, Reach: approval.Once, By: me})
 	b.cfg.Prompter = p
 	g := approval.NewGate(b.cfg)
 	for range 2 {
@@ -117,7 +120,7 @@ func TestOnceIsAskedAgainAndForSessionIsNot(t *testing.T) {
 			t.Fatalf("%+v", d)
 		}
 	}
-	p.answer = says(approval.Answer{State: approval.Allowed, Reach: approval.ForSession, By: "me"}).answer
+	p.answer = says(approval.Answer{State: approval.Allowed, Reach: approval.ForSession, By: me}).answer
 	g.Decide(t.Context(), b.request())
 	asked := len(p.asked)
 	if d := g.Decide(t.Context(), b.request()); !d.Allowed || !d.Cached || len(p.asked) != asked {
@@ -137,7 +140,7 @@ func TestOnceIsAskedAgainAndForSessionIsNot(t *testing.T) {
 func TestForSessionEndsAfterItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
-		p := says(approval.Answer{State: approval.Allowed, Reach: approval.ForSession, By: "me"})
+		p := says(approval.Answer{State: approval.Allowed, Reach: approval.ForSession, By: me})
 		b.cfg.Prompter, b.cfg.CacheTime = p, 20*time.Minute
 		g := approval.NewGate(b.cfg)
 		g.Decide(t.Context(), b.request())
@@ -162,11 +165,11 @@ func TestAnswersThatWereNotOfferedDoNotWiden(t *testing.T) {
 		allowed   bool
 		reach     approval.Reach
 	}{
-		"session where only once was offered": {approval.Answer{State: approval.Allowed, Reach: approval.ForSession, By: "me"}, false, true, approval.Once},
+		"session where only once was offered": {approval.Answer{State: approval.Allowed, Reach: approval.ForSession, By: me}, false, true, approval.Once},
 		"allowed by nobody":                   {approval.Answer{State: approval.Allowed, Reach: approval.Once}, true, false, ""},
-		"an unknown word":                     {approval.Answer{State: "sure", By: "me"}, true, false, ""},
+		"an unknown word":                     {approval.Answer{State: "sure", By: me}, true, false, ""},
 		"nothing":                             {approval.Answer{}, true, false, ""},
-		"still pending":                       {approval.Answer{State: approval.Pending, By: "me"}, true, false, ""},
+		"still pending":                       {approval.Answer{State: approval.Pending, By: me}, true, false, ""},
 	} {
 		b.cfg.Prompter = says(c.answer)
 		req := b.request()
@@ -183,7 +186,7 @@ func TestAPrompterThatFailsOrIsLateDenies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		b.cfg.Prompter = &person{answer: func(context.Context, approval.Question) (approval.Answer, error) {
-			return approval.Answer{State: approval.Allowed, By: "me"}, errors.New("the terminal went away")
+			return approval.Answer{State: approval.Allowed, By: me}, errors.New("the terminal went away")
 		}}
 		if d := approval.NewGate(b.cfg).Decide(t.Context(), b.request()); d.Allowed || d.Reason != approval.ReasonInterrupt {
 			t.Fatalf("%+v", d)
@@ -191,7 +194,7 @@ func TestAPrompterThatFailsOrIsLateDenies(t *testing.T) {
 		b.cfg.AnswerTime = time.Minute
 		b.cfg.Prompter = &person{answer: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
 			<-ctx.Done()
-			return approval.Answer{State: approval.Allowed, By: "me"}, nil
+			return approval.Answer{State: approval.Allowed, By: me}, nil
 		}}
 		d := approval.NewGate(b.cfg).Decide(t.Context(), b.request())
 		if d.Allowed || d.Reason != approval.ReasonExpired || b.stored(d).State != approval.Expired {
@@ -205,7 +208,7 @@ func TestACancelledTurnLeavesADenialOnRecord(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	b.cfg.Prompter = &person{answer: func(ctx context.Context, _ approval.Question) (approval.Answer, error) {
 		cancel()
-		return approval.Answer{State: approval.Allowed, By: "me"}, nil
+		return approval.Answer{State: approval.Allowed, By: me}, nil
 	}}
 	d := approval.NewGate(b.cfg).Decide(ctx, b.request())
 	if q := b.stored(d); d.Allowed || q.State != approval.Denied {
@@ -273,7 +276,7 @@ func (brokenJournal) Ask(context.Context, approval.Question, event.Record) error
 
 func TestAQuestionThatCannotBeStoredIsNotAsked(t *testing.T) {
 	b := newBench(t)
-	p := says(approval.Answer{State: approval.Allowed, By: "me"})
+	p := says(approval.Answer{State: approval.Allowed, By: me})
 	b.cfg.Prompter, b.cfg.Journal = p, brokenJournal{b.store}
 	if d := approval.NewGate(b.cfg).Decide(t.Context(), b.request()); d.Allowed || d.Reason != approval.ReasonNotStored || len(p.asked) != 0 {
 		t.Fatalf("%+v after %d questions", d, len(p.asked))

@@ -67,7 +67,7 @@ type Question struct {
 type Answer struct {
 	State  State // Allowed, Denied or Expired
 	Reach  Reach
-	By     string // principal id of the decider
+	By     string // principal id of the decider, which is the caller's own; empty when nobody decided
 	Reason string
 }
 
@@ -80,6 +80,8 @@ const (
 	AlreadyDecided Recording = "already_decided" // the question keeps its first answer
 	TooLate        Recording = "expired"         // the deadline passed before the transaction; now recorded as expired
 	NotFound       Recording = "not_found"       // unknown, or not the caller's
+	NotApprover    Recording = "not_approver"    // the caller sees it and may not decide it: it stands as it did, and the attempt is on record
+	NotAllowance   Recording = "not_allowance"   // there is nothing to revoke: it did not allow for the session
 )
 
 // Journal keeps questions durably. Each method is one transaction and appends the given audit record in it.
@@ -87,16 +89,30 @@ type Journal interface {
 	// Ask stores a pending question. An error means it was not stored and must not be shown.
 	Ask(ctx context.Context, q Question, r event.Record) error
 	// Decide records the answer if the question is pending and now is before its expiry. The scope must reach the
-	// question's session; the owner predicate is in the SQL. The returned Question is the row as it now stands.
+	// question's session or be named as an approver; the predicate is in the SQL. An answer by somebody must be by the
+	// scope's own principal, who must be the operator, an approver that the question names, or, where it names none, the
+	// principal for whom the call would run. The returned Question is the row as it now stands.
 	Decide(ctx context.Context, by principal.Scope, a id.Approval, ans Answer, now time.Time, r event.Record) (Question, Recording, error)
-	// Question reads one question of a session that the scope reaches; false when unknown or not the caller's.
+	// Revoke ends an allowance for the session: no effect starts under it from now on. Recorded, AlreadyDecided when it
+	// was revoked before, NotAllowance, NotApprover or NotFound; who may decide a question may revoke it.
+	Revoke(ctx context.Context, by principal.Scope, a id.Approval, now time.Time, r event.Record) (Question, Recording, error)
+	// Question reads one question of a session that the scope reaches, or that names it as an approver; false when
+	// unknown or not the caller's.
 	Question(ctx context.Context, by principal.Scope, a id.Approval) (Question, bool, error)
-	// Questions lists questions that the scope reaches, newest first, at most limit (1..500); state empty = all.
+	// Questions lists questions of sessions that the scope reaches, newest first, at most limit (1..500); state empty = all.
 	Questions(ctx context.Context, by principal.Scope, state State, limit int) ([]Question, error)
 }
 
-// Prompter shows a question to a person who may decide it and waits for the answer. An error, a cancelled context
-// or an answer other than Allowed is a denial. Channels and the API bring their own.
+// Prompter shows a question to a person who may decide it and waits for the answer. It is given one question at a time
+// and returns soon after ctx ends, which also happens when the question was decided elsewhere. An error, a cancelled
+// context or an answer other than Allowed is a denial. An answer is by the principal of the turn.
 type Prompter interface {
 	Prompt(ctx context.Context, q Question) (Answer, error)
+}
+
+// Courier brings a question to where a person will see it, and does not wait for the answer: that comes back with the
+// question's id through [Gate.Record], under the scope of whoever was authenticated there. The texts of a question hold
+// nothing that a screen would act on; a courier shows them whole or does not offer to allow. An error is a denial.
+type Courier interface {
+	Deliver(ctx context.Context, q Question) error
 }

@@ -73,15 +73,15 @@ func (f *fixture) Decide(ctx context.Context, req gate.Request) gate.Decision {
 	if !f.answer.Allowed || f.bare {
 		return f.answer
 	}
-	g := gate.NewGate(gate.Config{Journal: f.store, Prompter: yes(f.answer.By), IDs: f.ids, Clock: time.Now})
+	g := gate.NewGate(gate.Config{Journal: f.store, Prompter: yes{}, IDs: f.ids, Clock: time.Now})
 	return g.Decide(ctx, req)
 }
 
 // yes is a person who allows everything once.
-type yes string
+type yes struct{}
 
-func (y yes) Prompt(context.Context, gate.Question) (gate.Answer, error) {
-	return gate.Answer{State: gate.Allowed, Reach: gate.Once, By: string(y)}, nil
+func (yes) Prompt(context.Context, gate.Question) (gate.Answer, error) {
+	return gate.Answer{State: gate.Allowed, Reach: gate.Once, By: authority.OperatorID}, nil
 }
 
 func newFixture(t *testing.T, capabilities ...string) *fixture {

@@ -26,6 +26,8 @@ const (
 	EffectFinished  Kind = "effect.finished"
 	ApprovalAsked   Kind = "approval.requested"
 	ApprovalDecided Kind = "approval.decided"
+	ApprovalRefused Kind = "approval.refused" // somebody who may not decide tried to
+	ApprovalRevoked Kind = "approval.revoked"
 	PluginGranted   Kind = "plugin.granted"
 	PluginRevoked   Kind = "plugin.revoked"
 	PluginInstalled Kind = "plugin.installed"

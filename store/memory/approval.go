@@ -58,9 +58,8 @@ func (s *Store) Decide(ctx context.Context, by principal.Scope, key id.Approval,
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q, ok := s.questions[key]
-	if !ok || !s.reached(by, q.Session) {
-		s.denyQuestion(by, key)
+	q, ok := s.seen(by, key)
+	if !ok {
 		return approval.Question{}, approval.NotFound, nil
 	}
 	if q.State != approval.Pending {
@@ -68,6 +67,10 @@ func (s *Store) Decide(ctx context.Context, by principal.Scope, key id.Approval,
 	}
 	if err := errors.Join(rule.Answer(*q, ans), s.fresh(r)); err != nil {
 		return approval.Question{}, "", fmt.Errorf("memory: decide %s: %w", key, err)
+	}
+	if !rule.DecidedBy(*q, by, ans) {
+		s.audit(rule.Refused(r, *q, by, string(ans.State)))
+		return clone(*q), approval.NotApprover, nil
 	}
 	how := approval.Recorded
 	if rule.TooLate(*q, ans, now.UnixMilli()) {
@@ -78,6 +81,43 @@ func (s *Store) Decide(ctx context.Context, by principal.Scope, key id.Approval,
 	q.State, q.Reach, q.DecidedBy, q.Reason, q.Decided = ans.State, ans.Reach, ans.By, ans.Reason, rule.Millis(now)
 	s.audit(r)
 	return clone(*q), how, nil
+}
+
+// Revoke ends an allowance for the session; see [approval.Journal].
+func (s *Store) Revoke(ctx context.Context, by principal.Scope, key id.Approval, now time.Time, r event.Record) (approval.Question, approval.Recording, error) {
+	if err := rule.Accept(by, s.id); err != nil {
+		return approval.Question{}, "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q, ok := s.seen(by, key)
+	if !ok {
+		return approval.Question{}, approval.NotFound, nil
+	}
+	if err := errors.Join(rule.Audit(r), s.fresh(r)); err != nil {
+		return approval.Question{}, "", fmt.Errorf("memory: revoke %s: %w", key, err)
+	}
+	how := rule.Revocable(*q, by)
+	switch how {
+	case approval.Recorded:
+		q.Revoked = rule.Millis(now)
+		s.audit(r)
+	case approval.NotApprover:
+		s.audit(rule.Refused(r, *q, by, "revoke"))
+	}
+	return clone(*q), how, nil
+}
+
+// seen finds a question that by reaches or is named by; else the lookup is denied and audited.
+func (s *Store) seen(by principal.Scope, key id.Approval) (*approval.Question, bool) {
+	if q, ok := s.questions[key]; ok {
+		home := s.sessions[q.Session]
+		if s.reached(by, q.Session) || home != nil && home.owner != nil && slices.Contains(q.Approvers, by.PrincipalID()) {
+			return q, true
+		}
+	}
+	s.denyQuestion(by, key)
+	return nil, false
 }
 
 func (s *Store) denyQuestion(by principal.Scope, key id.Approval) {
@@ -96,9 +136,8 @@ func (s *Store) Question(ctx context.Context, by principal.Scope, key id.Approva
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q, ok := s.questions[key]
-	if !ok || !s.reached(by, q.Session) {
-		s.denyQuestion(by, key)
+	q, ok := s.seen(by, key)
+	if !ok {
 		return approval.Question{}, false, nil
 	}
 	return clone(*q), true, nil

@@ -80,6 +80,9 @@ func (s *Store) decide(t *tx, rc reach, a id.Approval, ans approval.Answer, now 
 	if err := errors.Join(rule.Answer(q, ans), rule.Audit(r)); err != nil {
 		return q, "", err
 	}
+	if !rule.DecidedBy(q, rc.by, ans) {
+		return q, approval.NotApprover, s.audit(t, rule.Refused(r, q, rc.by, string(ans.State)))
+	}
 	how := approval.Recorded
 	if rule.TooLate(q, ans, now.UnixMilli()) {
 		how = approval.TooLate
@@ -88,13 +91,68 @@ func (s *Store) decide(t *tx, rc reach, a id.Approval, ans approval.Answer, now 
 	}
 	q.State, q.Reach, q.DecidedBy, q.Reason, q.Decided = ans.State, ans.Reach, ans.By, ans.Reason, rule.Millis(now)
 	err = t.must(`UPDATE approvals SET state = ?, reach = ?, decided_by = ?, reason = ?, decided_at = ?
-		WHERE id = ? AND state = 'pending' AND (? = 'expired' OR expires_at > ?) AND `+reached("approvals.session_id"),
+		WHERE id = ? AND state = 'pending' AND (? = 'expired' OR expires_at > ?) AND `+decidable("approvals"),
 		string(ans.State), string(ans.Reach), ans.By, ans.Reason, now.UnixMilli(), string(a), string(ans.State),
-		now.UnixMilli(), rc.all, rc.allowed)
+		now.UnixMilli(), rc.all, rc.allowed, rc.by.PrincipalID())
 	if err != nil {
 		return q, "", err
 	}
 	return q, how, s.audit(t, r)
+}
+
+// Revoke ends an allowance for the session; see [approval.Journal].
+func (s *Store) Revoke(ctx context.Context, by principal.Scope, a id.Approval, now time.Time, r event.Record) (approval.Question, approval.Recording, error) {
+	rc, err := s.accept(by)
+	if err != nil {
+		return approval.Question{}, "", err
+	}
+	var (
+		q   approval.Question
+		how approval.Recording
+	)
+	err = s.write(ctx, func(t *tx) (err error) {
+		q, how, err = s.revoke(t, rc, a, now, r)
+		return err
+	})
+	if err != nil {
+		return approval.Question{}, "", wrapf(err, "revoke %s", a)
+	}
+	return q, how, nil
+}
+
+func (s *Store) revoke(t *tx, rc reach, a id.Approval, now time.Time, r event.Record) (approval.Question, approval.Recording, error) {
+	q, found, err := oneQuestion(t, rc, a)
+	if err != nil {
+		return q, "", err
+	}
+	if !found {
+		return q, approval.NotFound, s.deny(t, rc, rule.Lookup{What: lookupApproval, ID: string(a)})
+	}
+	if err := rule.Audit(r); err != nil {
+		return q, "", err
+	}
+	how := rule.Revocable(q, rc.by)
+	switch how {
+	case approval.Recorded:
+		q.Revoked = rule.Millis(now)
+		err = t.must(`UPDATE approvals SET revoked_at = ? WHERE id = ? AND reach = 'session' AND revoked_at IS NULL AND `+decidable("approvals"),
+			now.UnixMilli(), string(a), rc.all, rc.allowed, rc.by.PrincipalID())
+	case approval.NotApprover:
+		r = rule.Refused(r, q, rc.by, "revoke")
+	default:
+		return q, how, nil
+	}
+	if err != nil {
+		return q, "", err
+	}
+	return q, how, s.audit(t, r)
+}
+
+// decidable is the predicate over a question that a scope reaches or that names it as an approver. It takes all and
+// allowed of the scope, then its principal id.
+func decidable(question string) string {
+	return `(` + reached(question+".session_id") + ` OR EXISTS (SELECT 1 FROM session_owners o WHERE o.session_id = ` + question +
+		`.session_id AND ? IN (SELECT j.value FROM json_each(` + question + `.approvers) j)))`
 }
 
 // closeQuestions expires every question that is open under a turn, with its record.
@@ -124,8 +182,8 @@ const questionColumns = `a.id, a.session_id, a.turn_id, a.effect_id, a.principal
 	a.reason, a.decided_at, a.plan, a.approvers, a.used_at, a.revoked_at`
 
 func oneQuestion(q querier, rc reach, a id.Approval) (approval.Question, bool, error) {
-	got, err := scanQuestion(q.row(`SELECT `+questionColumns+` FROM approvals a WHERE a.id = ? AND `+reached("a.session_id"),
-		string(a), rc.all, rc.allowed))
+	got, err := scanQuestion(q.row(`SELECT `+questionColumns+` FROM approvals a WHERE a.id = ? AND `+decidable("a"),
+		string(a), rc.all, rc.allowed, rc.by.PrincipalID()))
 	if errors.Is(err, sql.ErrNoRows) {
 		return approval.Question{}, false, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/b3abf3ee/portcullis/host/approval"
+	"github.com/b3abf3ee/portcullis/host/authority"
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/turn"
 )
@@ -22,12 +23,15 @@ func approvalCases() []testCase {
 		{"malformed questions write nothing", questionMalformed},
 		{"questions are listed newest first, by state", questionsListed},
 		{"an effect starts under the approval of that very effect, once", approvalUsed},
+		{"a question is decided by those who may", whoDecides},
+		{"an allowance that was revoked carries nothing more", allowanceRevoked},
 		{"an allowance for the session carries calls of its tool in its session", allowanceUsed},
 	}
 }
 
+// allow is the operator's yes.
 func allow(reach approval.Reach) approval.Answer {
-	return approval.Answer{State: approval.Allowed, Reach: reach, By: "principal:test", Reason: "fine"}
+	return approval.Answer{State: approval.Allowed, Reach: reach, By: authority.OperatorID, Reason: "fine"}
 }
 
 func questionKeeps(t *testing.T, w *world) {
@@ -42,12 +46,17 @@ func questionKeeps(t *testing.T, w *world) {
 
 func firstAnswer(t *testing.T, w *world) {
 	l := w.start(t, alice(), bound())
-	q := w.ask(t, l)
-	by := w.scope(t, alice(), l.session)
+	q, by := w.question(l), w.scope(t, alice(), l.session)
+	q.Principal = by.PrincipalID()
+	if err := w.Store.Ask(w.ctx, q, w.record(event.ApprovalAsked)); err != nil {
+		t.Fatal(err)
+	}
 	w.Clock.Advance(time.Second)
-	got, how, err := w.Store.Decide(w.ctx, by, q.ID, allow(approval.ForSession), w.Clock.Now(), w.record(event.ApprovalDecided))
+	ans := allow(approval.ForSession)
+	ans.By = by.PrincipalID()
+	got, how, err := w.Store.Decide(w.ctx, by, q.ID, ans, w.Clock.Now(), w.record(event.ApprovalDecided))
 	if err != nil || how != approval.Recorded || got.State != approval.Allowed || got.Reach != approval.ForSession ||
-		got.DecidedBy != "principal:test" || got.Reason != "fine" || !got.Decided.Equal(millis(w.Clock.Now())) {
+		got.DecidedBy != by.PrincipalID() || got.Reason != "fine" || !got.Decided.Equal(millis(w.Clock.Now())) {
 		t.Fatalf("%s, %v: %+v", how, err, got)
 	}
 	for _, ans := range []approval.Answer{denial(), allow(approval.Once), {State: approval.Expired}} {

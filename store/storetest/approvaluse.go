@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"reflect"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/turn"
+	"github.com/b3abf3ee/portcullis/policy/principal"
 )
 
 // allowed asks a question of l and allows it.
@@ -128,4 +130,99 @@ func allowanceUsed(t *testing.T, w *world) {
 	}
 	w.starts(t, "a later call past the deadline of the answer", later(func(s *effect.Started) { s.At = q.Expires.Add(time.Hour) }), effect.Begun)
 	w.starts(t, "a call of another tool", later(func(s *effect.Started) { s.Tool = "mail.read" }), effect.ApprovalOther)
+}
+
+// Who may decide: the operator, those whom the question names, else the one for whom it would run. Anybody else leaves
+// it as it was, and the attempt is on record under their own name.
+func whoDecides(t *testing.T, w *world) {
+	l, other := w.start(t, alice(), bound()), w.start(t, bob(), bound())
+	carol := alice() // in the same conversation, and so in the same session
+	carol.PrincipalID = "principal:conversation:chat:carol"
+	people := map[string]principal.Scope{
+		"alice": w.scope(t, alice(), l.session), "carol": w.scope(t, carol, l.session),
+		"bob": w.scope(t, bob(), other.session), "operator": w.operator(t),
+	}
+	for _, c := range []struct {
+		name      string
+		approvers []string
+		may       string
+		blind     string // who is told that there is no such question
+	}{
+		{"nobody is named", nil, "alice operator", "bob"},
+		{"bob is named", []string{bob().PrincipalID}, "bob operator", ""},
+		{"carol and alice are named", []string{carol.PrincipalID, alice().PrincipalID}, "alice carol operator", "bob"},
+	} {
+		for name, by := range people {
+			q := w.question(l)
+			q.Principal, q.Approvers = alice().PrincipalID, c.approvers
+			if err := w.Store.Ask(w.ctx, q, w.record(event.ApprovalAsked)); err != nil {
+				t.Fatal(err)
+			}
+			want, state := approval.NotApprover, approval.Pending
+			switch {
+			case strings.Contains(c.may, name):
+				want, state = approval.Recorded, approval.Allowed
+			case name == c.blind:
+				want = approval.NotFound
+			}
+			before := len(w.events(t, turn.EventQuery{Kind: event.ApprovalRefused})) + len(w.events(t, turn.EventQuery{Kind: event.LookupDenied}))
+			ans := allow(approval.ForSession)
+			ans.By = by.PrincipalID()
+			_, how, err := w.Store.Decide(w.ctx, by, q.ID, ans, w.Clock.Now(), w.record(event.ApprovalDecided))
+			now, _, errNow := w.Store.Question(w.ctx, w.operator(t), q.ID)
+			if how != want || err != nil || errNow != nil || now.State != state {
+				t.Errorf("%s: %s decides: %s, %v; the question is %s, %v", c.name, name, how, err, now.State, errNow)
+			}
+			refused := w.events(t, turn.EventQuery{Kind: event.ApprovalRefused})
+			if after := len(refused) + len(w.events(t, turn.EventQuery{Kind: event.LookupDenied})); (after > before) != (want != approval.Recorded) {
+				t.Errorf("%s: %s: %d records of refusals, before %d", c.name, name, after, before)
+			}
+			if want == approval.NotApprover && (refused[0].Principal != by.PrincipalID() || refused[0].Field("approval") != string(q.ID)) {
+				t.Errorf("%s: %s: record %+v", c.name, name, refused[0])
+			}
+		}
+	}
+	q := w.ask(t, l)
+	ans := allow(approval.Once)
+	if _, how, err := w.Store.Decide(w.ctx, people["carol"], q.ID, ans, w.Clock.Now(), w.record(event.ApprovalDecided)); how != approval.NotApprover || err != nil {
+		t.Errorf("an answer in the operator's name: %s, %v", how, err)
+	}
+}
+
+func allowanceRevoked(t *testing.T, w *world) {
+	l := w.start(t, alice(), bound())
+	q, once, pending := w.allowed(t, l, approval.ForSession), w.allowed(t, l, approval.Once), w.ask(t, l)
+	w.starts(t, "before", w.carries(l, q), effect.Begun)
+	later := w.carries(l, q)
+	later.Effect = w.ids.Effect()
+	revoke := func(by principal.Scope, a approval.Question) approval.Recording {
+		t.Helper()
+		_, how, err := w.Store.Revoke(w.ctx, by, a.ID, w.Clock.Now(), w.record(event.ApprovalRevoked))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return how
+	}
+	carol := alice()
+	carol.PrincipalID = "principal:conversation:chat:carol"
+	if how := revoke(w.scope(t, carol, l.session), q); how != approval.NotApprover {
+		t.Errorf("somebody else: %s", how)
+	}
+	if a, b := revoke(w.operator(t), once), revoke(w.operator(t), pending); a != approval.NotAllowance || b != approval.NotAllowance {
+		t.Errorf("once %s, pending %s", a, b)
+	}
+	w.starts(t, "after attempts", later, effect.Begun)
+	w.Clock.Advance(time.Second)
+	if a, b := revoke(w.operator(t), q), revoke(w.operator(t), q); a != approval.Recorded || b != approval.AlreadyDecided {
+		t.Errorf("revoked %s, then %s", a, b)
+	}
+	later.Effect = w.ids.Effect()
+	w.starts(t, "after the revocation", later, effect.ApprovalRevoked)
+	got, _, err := w.Store.Question(w.ctx, w.operator(t), q.ID)
+	if err != nil || !got.Revoked.Equal(millis(w.Clock.Now())) || got.State != approval.Allowed {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if recs := w.events(t, turn.EventQuery{Kind: event.ApprovalRevoked}); len(recs) != 1 {
+		t.Errorf("%d records of one revocation", len(recs))
+	}
 }

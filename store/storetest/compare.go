@@ -45,7 +45,7 @@ func Compare(t *testing.T, left, right Opener) {
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"admit": p.admit, "append": p.append, "finish": p.finish, "extend": p.extend, "start effect": p.startEffect,
-			"finish effect": p.finishEffect, "ask": p.ask, "decide": p.decide, "recover": p.recover, "advance": p.advance,
+			"finish effect": p.finishEffect, "ask": p.ask, "decide": p.decide, "revoke": p.revoke, "recover": p.recover, "advance": p.advance,
 			"keep value": p.keepValue, "grant": p.grant, "record": p.record, "read": p.read, "disown": p.disown,
 		})
 		p.everything(rt)
@@ -178,6 +178,14 @@ func (p *pair) startEffect(rt *rapid.T) {
 	if len(p.effects) > 0 && rapid.IntRange(0, 9).Draw(rt, "again") == 0 {
 		s.Effect = one(rt, "effect", p.effects).Effect
 	}
+	if len(p.questions) > 0 && rapid.Bool().Draw(rt, "under an approval") {
+		q := one(rt, "approval", p.questions)
+		s.Approval, s.Digest = q.ID, one(rt, "digest", []string{q.Digest, q.Digest, q.Digest, "e"})
+		s.Tool, s.Plugin = one(rt, "tool", []string{q.Tool, q.Tool, q.Tool, "x"}), q.Plugin
+		if rapid.Bool().Draw(rt, "its own effect") {
+			s.Effect, s.Session, s.Turn = q.Effect, q.Session, q.Turn
+		}
+	}
 	r := p.l.record(event.EffectStarted)
 	p.both(rt, "EffectStarted", func(w *world) (any, error) { return w.Store.EffectStarted(w.ctx, s, r) })
 	p.effects = append(p.effects, s)
@@ -197,6 +205,8 @@ func (p *pair) finishEffect(rt *rapid.T) {
 func (p *pair) ask(rt *rapid.T) {
 	q := p.l.question(p.live(rt))
 	q.Cacheable = rapid.Bool().Draw(rt, "cacheable")
+	q.Principal = one(rt, "for", []string{alice().PrincipalID, bob().PrincipalID, "principal:test"})
+	q.Approvers = one(rt, "approvers", [][]string{nil, nil, {bob().PrincipalID}})
 	r := p.l.record(event.ApprovalAsked)
 	p.both(rt, "Ask", func(w *world) (any, error) { return nil, w.Store.Ask(w.ctx, q, r) })
 	p.questions = append(p.questions, q)
@@ -212,10 +222,24 @@ func (p *pair) decide(rt *rapid.T) {
 	ans := one(rt, "answer", []approval.Answer{
 		denial(), allow(approval.Once), allow(approval.ForSession), {State: approval.Expired}, {State: "perhaps"},
 	})
+	own := rapid.Bool().Draw(rt, "in one's own name")
 	now := p.l.Clock.Now().Add(time.Duration(rapid.IntRange(-60, 60).Draw(rt, "seconds")) * time.Second)
 	r := p.l.record(event.ApprovalDecided)
 	p.both(rt, "Decide", func(w *world) (any, error) {
+		ans := ans
+		if own && ans.By != "" {
+			ans.By = by(w).PrincipalID()
+		}
 		got, how, err := w.Store.Decide(w.ctx, by(w), q.ID, ans, now, r)
+		return decision{got, how}, err
+	})
+}
+
+func (p *pair) revoke(rt *rapid.T) {
+	q, by := one(rt, "question", p.questions), p.scope(rt)
+	r := p.l.record(event.ApprovalRevoked)
+	p.both(rt, "Revoke", func(w *world) (any, error) {
+		got, how, err := w.Store.Revoke(w.ctx, by(w), q.ID, w.Clock.Now(), r)
 		return decision{got, how}, err
 	})
 }

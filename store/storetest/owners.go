@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/b3abf3ee/portcullis/host/approval"
+	"github.com/b3abf3ee/portcullis/host/authority"
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/turn"
@@ -68,6 +69,10 @@ func (w *world) lookups() map[string]func(by principal.Scope, e estate) (bool, e
 			_, how, err := w.Store.Decide(w.ctx, by, e.question.ID, denial(), w.Clock.Now(), w.record(event.ApprovalDecided))
 			return how != approval.NotFound && err == nil, err
 		},
+		"Revoke": func(by principal.Scope, e estate) (bool, error) {
+			_, how, err := w.Store.Revoke(w.ctx, by, e.question.ID, w.Clock.Now(), w.record(event.ApprovalRevoked))
+			return how != approval.NotFound && err == nil, err
+		},
 		"Events of session": func(by principal.Scope, e estate) (bool, error) {
 			got, err := w.Store.Events(w.ctx, by, turn.EventQuery{Session: e.session, Limit: 10})
 			return len(got) != 0, err
@@ -79,8 +84,9 @@ func (w *world) lookups() map[string]func(by principal.Scope, e estate) (bool, e
 	}
 }
 
+// denial is the operator's no.
 func denial() approval.Answer {
-	return approval.Answer{State: approval.Denied, By: "principal:test", Reason: "no"}
+	return approval.Answer{State: approval.Denied, By: authority.OperatorID, Reason: "no"}
 }
 
 func ownersReach(t *testing.T, w *world) {

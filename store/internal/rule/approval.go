@@ -5,6 +5,7 @@ import (
 
 	"github.com/b3abf3ee/portcullis/host/approval"
 	"github.com/b3abf3ee/portcullis/host/effect"
+	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/policy/principal"
 )
 
@@ -37,8 +38,35 @@ func Begin(q approval.Question, found bool, s effect.Started, nowMillis int64) e
 // MayDecide reports whether by, who reaches the question or is named by it, may decide it: the operator, those whom it
 // names, and, where it names nobody, the principal for whom the call would run.
 func MayDecide(q approval.Question, by principal.Scope) bool {
-	if by.CrossSession() || slices.Contains(q.Approvers, by.PrincipalID()) {
+	if by.Authority() == principal.Operator || slices.Contains(q.Approvers, by.PrincipalID()) {
 		return true
 	}
 	return len(q.Approvers) == 0 && by.PrincipalID() == q.Principal
+}
+
+// DecidedBy reports whether ans, given under by, is nobody's answer or by's own where by may give one.
+func DecidedBy(q approval.Question, by principal.Scope, ans approval.Answer) bool {
+	return ans.By == "" && ans.State != approval.Allowed || ans.By == by.PrincipalID() && MayDecide(q, by)
+}
+
+// Refused is r rewritten to say that by tried what is not by's to do.
+func Refused(r event.Record, q approval.Question, by principal.Scope, what string) event.Record {
+	r.Kind, r.Principal = event.ApprovalRefused, by.PrincipalID()
+	r.Fields = []event.Field{
+		event.F("approval", string(q.ID)), event.F("tool", q.Tool), event.F("tried", what), event.F("reason", "not_an_approver"),
+	}
+	return r
+}
+
+// Revocable is how a revocation of q by by is taken. Only Recorded changes anything.
+func Revocable(q approval.Question, by principal.Scope) approval.Recording {
+	switch {
+	case !MayDecide(q, by):
+		return approval.NotApprover
+	case q.State != approval.Allowed || q.Reach != approval.ForSession:
+		return approval.NotAllowance
+	case !q.Revoked.IsZero():
+		return approval.AlreadyDecided
+	}
+	return approval.Recorded
 }
