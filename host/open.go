@@ -55,6 +55,7 @@ type Config struct {
 	Clock    func() time.Time          // nil: time.Now
 	Rand     io.Reader                 // nil: crypto/rand
 	Prompter approval.Prompter         // nil: nobody can be asked in this process
+	Courier  approval.Courier          // with no Prompter: brings questions to where a person answers them by id
 	Wait     time.Duration             // with no Prompter: how long a question waits for another process to decide
 	Models   map[string]provider.Model // models by provider name, over the configured ones; for embedding and tests
 	Progress func(line string)         // long work, such as compiling a plugin; may be nil
@@ -133,7 +134,7 @@ func (h *Host) join() error {
 	h.network = net.New(net.Config{Private: allow, Audit: h.auditEgress})
 	h.resolver = authority.NewResolver(h.cfg.Store, h.cfg.Store, h.cfg.Clock, h.ids)
 	h.gate = approval.NewGate(approval.Config{
-		Journal: h.cfg.Store, Prompter: h.cfg.Prompter, Wait: h.cfg.Wait, Clock: h.cfg.Clock, IDs: h.ids,
+		Journal: h.cfg.Store, Prompter: h.cfg.Prompter, Courier: h.cfg.Courier, Wait: h.cfg.Wait, Clock: h.cfg.Clock, IDs: h.ids,
 	})
 	h.effects = effect.NewRuntime(effect.Config{
 		Journal: h.cfg.Store, Grants: h.cfg.Store, Approver: h.gate, IDs: h.ids, Clock: h.cfg.Clock,
@@ -141,7 +142,7 @@ func (h *Host) join() error {
 	})
 	h.turns = turn.New(turn.Config{
 		Journal: h.cfg.Store, Planner: planner{h}, Authority: h.resolver, Effects: h.effects,
-		IDs: h.ids, Epoch: h.epoch, Clock: h.cfg.Clock,
+		IDs: h.ids, Epoch: h.epoch, Clock: h.cfg.Clock, Left: h.gate.EndSession,
 	})
 	h.engine = sync.OnceValues(h.openEngine)
 	return nil
@@ -168,9 +169,10 @@ func (h *Host) openEngine() (*sandbox.Engine, error) {
 // closeTime bounds how long Close waits for the sandbox to come free.
 const closeTime = 10 * time.Second
 
-// Close ends operator authority, then cancels running turns and waits for their terminal states, then frees the
+// Close denies what is being asked and forgets what was allowed for a session, ends operator authority, then cancels running turns and waits for their terminal states, then frees the
 // sandbox. Authority is ended even when the rest fails. It may be called again.
 func (h *Host) Close() error {
+	h.gate.Close()
 	h.resolver.Close()
 	h.turns.Close()
 	h.network.Close()

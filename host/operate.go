@@ -33,6 +33,15 @@ func (h *Host) Decide(ctx context.Context, by principal.Scope, a id.Approval, al
 	return h.gate.Record(ctx, by, a, allow, reach, reason)
 }
 
+// RevokeApproval takes an allowance for the session back, by the id of the question that gave it.
+func (h *Host) RevokeApproval(ctx context.Context, by principal.Scope, a id.Approval, reason string) (approval.Question, approval.Recording, error) {
+	return h.gate.Revoke(ctx, by, a, reason)
+}
+
+// EndSession forgets what was allowed for a session and denies what it asks. Call it when the session is over or its
+// authority changes.
+func (h *Host) EndSession(s id.Session) { h.gate.EndSession(s) }
+
 // Plugins is the folder of installed plugins. Whoever installs or removes calls [Host.NoteInstalled] or
 // [Host.NoteRemoved] for the audit record.
 func (h *Host) Plugins() *plugin.Folder { return h.plugins }

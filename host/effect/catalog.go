@@ -17,11 +17,12 @@ import (
 
 // Setup is what the pinned core and the host bring to one turn's catalog.
 type Setup struct {
-	Sources  []Source
-	Policies []approval.Policy // the core's and the host's; the stricter wins
-	Known    redact.Set        // values that no view may show, known before the turn
-	Timeout  time.Duration     // longest run of one effect; 0: [DefaultTimeout]
-	Output   int               // most bytes of one result that the model gets; 0: [DefaultOutput]
+	Sources   []Source
+	Policies  []approval.Policy // the core's and the host's; the stricter wins
+	Approvers []string          // principals who may decide what a person must allow, beside the operator; none: the turn's own
+	Known     redact.Set        // values that no view may show, known before the turn
+	Timeout   time.Duration     // longest run of one effect; 0: [DefaultTimeout]
+	Output    int               // most bytes of one result that the model gets; 0: [DefaultOutput]
 }
 
 // Defaults and ceilings of one effect.

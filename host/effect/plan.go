@@ -214,6 +214,7 @@ func (p *passage) question() gate.Request {
 	q := gate.Request{
 		Turn: p.turn, Effect: p.req.ID, Tool: t.Name, Plugin: p.entry.label, Risk: t.Risk, Needs: names(p.needs),
 		Why: p.policy.Why, Arguments: p.shown.Operator.String(), Digest: p.digest, Key: key, Cacheable: cacheable,
+		Approvers: p.catalog.setup.Approvers,
 	}
 	if p.planned != nil {
 		q.Plan = p.plan.String()

@@ -96,6 +96,12 @@ func refusalWords(d gate.Decision, tool string) string {
 		return tool + " was not approved in time"
 	case gate.ReasonNotStored:
 		return tool + " needs approval and the question could not be stored: `portcullis store check`"
+	case gate.ReasonNotDelivered:
+		return tool + " needs approval and the question could not be delivered to anybody"
+	case gate.ReasonRevoked:
+		return tool + " needs approval, and what was asked for it was taken back while it waited"
+	case gate.ReasonClosed:
+		return tool + " needs approval and the host is shutting down"
 	case gate.ReasonInterrupt:
 		return "the question about " + tool + " was interrupted"
 	}

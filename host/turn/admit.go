@@ -38,6 +38,11 @@ func (x *Execution) admit(ctx context.Context, req Request, digest string, plan 
 		a.release()
 		return nil, nil, err
 	}
+	before, moves, err := x.boundBefore(ctx, req)
+	if err != nil {
+		a.release()
+		return nil, nil, &InfrastructureError{req.Key, a.turn, "look up the bound session", err}
+	}
 	a.started = x.cfg.Clock()
 	var messages []Message
 	if !req.Direct { // no model sees a direct call
@@ -60,6 +65,9 @@ func (x *Execution) admit(ctx context.Context, req Request, digest string, plan 
 		return nil, nil, &InfrastructureError{req.Key, a.turn, "admit the turn", err}
 	}
 	if got.Disposition == Admitted {
+		if moves && before != got.Session {
+			x.cfg.Left(before)
+		}
 		a.session, a.claim = got.Session, got.Claim
 		return a, nil, nil
 	}
@@ -76,6 +84,14 @@ func (x *Execution) admit(ctx context.Context, req Request, digest string, plan 
 	default:
 		return nil, nil, &InfrastructureError{req.Key, a.turn, "admit the turn", fmt.Errorf("store answered %q", got.Disposition)}
 	}
+}
+
+// boundBefore is the session that the request's conversation may leave for another one.
+func (x *Execution) boundBefore(ctx context.Context, req Request) (id.Session, bool, error) {
+	if x.cfg.Left == nil || req.Selector.Kind == Bound || req.Actor.ConversationKey == "" {
+		return "", false, nil
+	}
+	return x.cfg.Journal.BoundSession(ctx, req.Actor)
 }
 
 // queue puts the turn behind the earlier ones of its session. Which session a conversation is bound to is only safe

@@ -62,7 +62,7 @@ type Effects interface {
 	Unknown(ctx context.Context, req effect.Request, name string, turn binding.Turn) effect.Result
 }
 
-// Config is what an Execution works with. All fields are required.
+// Config is what an Execution works with. All fields but Left are required.
 type Config struct {
 	Journal   Journal
 	Planner   Planner
@@ -70,6 +70,7 @@ type Config struct {
 	Effects   Effects
 	IDs       *id.Source
 	Epoch     id.Epoch
+	Left      func(id.Session) // told when a conversation leaves a session for another one; may be nil
 	Clock     func() time.Time
 }
 

@@ -62,6 +62,16 @@ func (r *Records) Decide(ctx context.Context, a id.Approval, allow bool, reach a
 	return q, how, nil
 }
 
+// RevokeApproval takes an allowance for the session back; see [approval.Gate.Revoke].
+func (r *Records) RevokeApproval(ctx context.Context, a id.Approval, reason string) (approval.Question, approval.Recording, error) {
+	gate := approval.NewGate(approval.Config{Journal: r.Store, Clock: r.clock, IDs: r.ids})
+	q, how, err := gate.Revoke(ctx, r.By, a, reason)
+	if err != nil {
+		return q, how, fmt.Errorf("app: revoke the allowance: %w", err)
+	}
+	return q, how, nil
+}
+
 // Grant lets a plugin use one capability; false when it might already. The audit record is written with it.
 func (r *Records) Grant(ctx context.Context, plugin string, g capability.Grant) (bool, error) {
 	return r.Store.GrantPlugin(ctx, r.By, plugin, g, r.about(event.PluginGranted, plugin, g))

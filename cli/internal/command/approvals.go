@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -37,33 +38,41 @@ func (s *shell) approvals() *cli.Command {
 				Name: "deny", Usage: "do not let the call of a pending question run", ArgsUsage: "APPROVAL",
 				Flags: []cli.Flag{reason}, Action: func(c *cli.Context) error { return s.decide(c, false) },
 			},
+			{
+				Name: "revoke", Usage: "take back what was allowed for a session", ArgsUsage: "APPROVAL",
+				Flags: []cli.Flag{reason}, Action: s.revokeApproval,
+			},
 		},
 	}
 }
 
 // approvalAnswer is a question in a document.
 type approvalAnswer struct {
-	ID        id.Approval    `json:"id"`
-	State     approval.State `json:"state"`
-	Session   id.Session     `json:"session"`
-	Turn      id.Turn        `json:"turn"`
-	Effect    id.Effect      `json:"effect"`
-	Principal string         `json:"principal"`
-	Core      string         `json:"core"`
-	Tool      string         `json:"tool"`
-	Plugin    string         `json:"plugin,omitempty"`
-	Risk      string         `json:"risk"`
-	Needs     []string       `json:"needs"`
-	Why       string         `json:"why"`
-	Arguments string         `json:"arguments"`
-	Digest    string         `json:"arguments_sha256"`
-	Covers    string         `json:"session_covers,omitempty"` // only when it may be allowed for the session
-	Asked     *string        `json:"asked"`
-	Expires   *string        `json:"expires"`
-	Reach     approval.Reach `json:"reach,omitempty"`
-	DecidedBy string         `json:"decided_by,omitempty"`
-	Reason    string         `json:"reason,omitempty"`
-	Decided   *string        `json:"decided,omitempty"`
+	ID        id.Approval     `json:"id"`
+	State     approval.State  `json:"state"`
+	Session   id.Session      `json:"session"`
+	Turn      id.Turn         `json:"turn"`
+	Effect    id.Effect       `json:"effect"`
+	Principal string          `json:"principal"`
+	Core      string          `json:"core"`
+	Tool      string          `json:"tool"`
+	Plugin    string          `json:"plugin,omitempty"`
+	Risk      string          `json:"risk"`
+	Needs     []string        `json:"needs"`
+	Why       string          `json:"why"`
+	Arguments string          `json:"arguments"`
+	Plan      json.RawMessage `json:"plan,omitempty"`
+	Digest    string          `json:"arguments_sha256"`         // of the arguments, and of the plan where there is one
+	Covers    string          `json:"session_covers,omitempty"` // only when it may be allowed for the session
+	Asked     *string         `json:"asked"`
+	Expires   *string         `json:"expires"`
+	Reach     approval.Reach  `json:"reach,omitempty"`
+	DecidedBy string          `json:"decided_by,omitempty"`
+	Reason    string          `json:"reason,omitempty"`
+	Decided   *string         `json:"decided,omitempty"`
+	Approvers []string        `json:"approvers,omitempty"` // beside the operator; none: the principal
+	Used      *string         `json:"used,omitempty"`
+	Revoked   *string         `json:"revoked,omitempty"`
 }
 
 func approvalOf(q approval.Question) approvalAnswer {
@@ -72,6 +81,7 @@ func approvalOf(q approval.Question) approvalAnswer {
 		Tool: q.Tool, Plugin: q.Plugin, Risk: q.Risk.String(), Needs: append([]string{}, q.Needs...), Why: q.Why,
 		Arguments: q.Arguments, Digest: q.Digest, Asked: moment(q.Asked), Expires: moment(q.Expires), Reach: q.Reach,
 		DecidedBy: q.DecidedBy, Reason: q.Reason, Decided: moment(q.Decided),
+		Approvers: q.Approvers, Used: moment(q.Used), Revoked: moment(q.Revoked), Plan: json.RawMessage(q.Plan),
 	}
 	if q.Cacheable {
 		a.Covers = q.RuleKey
@@ -108,7 +118,7 @@ func (s *shell) listApprovals(c *cli.Context) error {
 		var rows [][]any
 		for _, q := range found {
 			answer.Approvals = append(answer.Approvals, approvalOf(q))
-			rows = append(rows, []any{q.ID, q.State, q.Tool, q.Risk, stamp(q.Asked), stamp(q.Expires), console.Cut(q.Arguments, 40)})
+			rows = append(rows, []any{q.ID, standing(q), q.Tool, q.Risk, stamp(q.Asked), stamp(q.Expires), console.Cut(q.Arguments, 40)})
 		}
 		return s.out.Answer(answer, func(t *console.Text) {
 			if len(rows) == 0 {
@@ -118,6 +128,17 @@ func (s *shell) listApprovals(c *cli.Context) error {
 			t.Table([]string{"approval", "state", "tool", "risk", "asked", "expires", "arguments"}, rows)
 		})
 	})
+}
+
+// standing is the state of a question in a word or two.
+func standing(q approval.Question) string {
+	switch {
+	case !q.Revoked.IsZero():
+		return "revoked"
+	case q.Reach == approval.ForSession:
+		return "allowed for session"
+	}
+	return string(q.State)
 }
 
 func (s *shell) showApproval(c *cli.Context) error {
@@ -139,15 +160,35 @@ func (s *shell) showApproval(c *cli.Context) error {
 		}
 		return s.out.Answer(approvalOf(q), func(t *console.Text) {
 			sayQuestion(t, q)
-			t.Say("state      %s", q.State)
+			t.Say("state      %s", standing(q))
 			switch {
 			case q.State == approval.Expired || q.State == approval.Pending && !time.Now().Before(q.Expires):
 				t.Say("expired    at %s; nobody answered, and the call was not run", stamp(q.Expires))
 			case q.State != approval.Pending:
 				t.Say("decided    by %s at %s: %s", q.DecidedBy, stamp(q.Decided), q.Reason)
+				sayUse(t, q)
 			default:
 				t.Say("to decide  `portcullis approvals allow %s` or `portcullis approvals deny %s` until %s", q.ID, q.ID, stamp(q.Expires))
 			}
 		})
 	})
+}
+
+// sayUse is what became of an allowance.
+func sayUse(t *console.Text, q approval.Question) {
+	switch {
+	case q.State != approval.Allowed:
+		return
+	case q.Used.IsZero():
+		t.Say("used       not yet: no effect has started under it")
+	default:
+		t.Say("used       first at %s", stamp(q.Used))
+	}
+	switch {
+	case q.Reach != approval.ForSession:
+	case !q.Revoked.IsZero():
+		t.Say("revoked    at %s", stamp(q.Revoked))
+	default:
+		t.Say("covers     %s, until its session or its host ends; `portcullis approvals revoke %s` takes it back", q.RuleKey, q.ID)
+	}
 }

@@ -59,6 +59,42 @@ func (s *shell) decide(c *cli.Context, allow bool) error {
 	})
 }
 
+// revokeApproval takes an allowance for a session back. What already runs under it goes on; nothing more starts.
+func (s *shell) revokeApproval(c *cli.Context) error {
+	args, err := operands(c)
+	if err != nil {
+		return err
+	}
+	name, err := id.ParseApproval(args[0])
+	if err != nil {
+		return err
+	}
+	return s.records(c, func(ctx context.Context, r *app.Records) error {
+		q, how, err := r.RevokeApproval(ctx, name, c.String("reason"))
+		if err != nil {
+			return err
+		}
+		switch how {
+		case approval.Recorded, approval.AlreadyDecided:
+		case approval.NotAllowance:
+			return &console.Problem{
+				Code: "not_an_allowance", Exit: console.ExitNo,
+				Message: fmt.Sprintf("approval %s did not allow for the session (it is %s), so there is nothing to take back", name, standing(q)),
+				Remedy:  "`portcullis approvals list --state=allowed` shows what was allowed",
+			}
+		default:
+			return notFound("approval", name, "portcullis approvals list --state=allowed")
+		}
+		return s.out.Answer(approvalOf(q), func(t *console.Text) {
+			if how == approval.AlreadyDecided {
+				t.Say("%s was revoked at %s already; nothing changed", q.ID, stamp(q.Revoked))
+				return
+			}
+			t.Say("%s %s is asked about again", console.Good("revoked:"), q.RuleKey)
+		})
+	})
+}
+
 // waits reports whether a process that could have asked still holds the home.
 func (s *shell) waits() (bool, error) {
 	home, err := s.home()
@@ -89,6 +125,8 @@ func notRecorded(name id.Approval, q approval.Question, how approval.Recording, 
 			return no("approval_expired", "approval %s expired at %s; the call was not run", name, stamp(q.Expires))
 		}
 		return no("already_decided", "approval %s is %s already, by %s, and keeps its first answer", name, q.State, q.DecidedBy)
+	case approval.NotApprover:
+		return no("not_approver", "approval %s is for somebody else to decide", name)
 	case approval.TooLate:
 		return no("approval_expired", "approval %s expired at %s; the call was not run", name, stamp(q.Expires))
 	}

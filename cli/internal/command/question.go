@@ -1,13 +1,15 @@
 package command
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
 	"github.com/b3abf3ee/portcullis/host/approval"
 )
 
-// sayQuestion shows exactly what would run. The arguments are shown whole: what cannot be read cannot be approved.
+// sayQuestion shows exactly what would run. Everything is shown whole: what cannot be read cannot be approved. The texts
+// of a question hold nothing that a screen would act on; see [approval.Question].
 func sayQuestion(t *console.Text, q approval.Question) {
 	t.Say("%s wants to run (risk %s)", console.Bold(q.Tool), q.Risk)
 	from := q.Plugin
@@ -20,5 +22,48 @@ func sayQuestion(t *console.Text, q approval.Question) {
 	}
 	t.Say("asked by   %s", q.Why)
 	t.Say("arguments  %s", q.Arguments)
-	t.Say("question   %s, arguments sha256:%.12s", q.ID, q.Digest)
+	sayPlan(t, q.Plan)
+	t.Say("question   %s, input sha256:%.12s", q.ID, q.Digest)
+}
+
+// plan is what would run beyond the arguments. Its words stay the JSON that they are, so that what was escaped is.
+type plan struct {
+	Argv     []json.RawMessage `json:"argv"`
+	Dir      json.RawMessage   `json:"dir"`
+	Env      []json.RawMessage `json:"env"`
+	Operands []struct {
+		Role   json.RawMessage `json:"role"`
+		Path   json.RawMessage `json:"path"`
+		SHA256 string          `json:"sha256"`
+	} `json:"operands"`
+}
+
+func sayPlan(t *console.Text, text string) {
+	if text == "" {
+		return
+	}
+	var p plan
+	if err := json.Unmarshal([]byte(text), &p); err != nil { // a redacted plan may have another form: as it is, then
+		t.Say("plan       %s", text)
+		return
+	}
+	join := func(words []json.RawMessage) string {
+		all := make([]string, len(words))
+		for i, w := range words {
+			all[i] = string(w)
+		}
+		return strings.Join(all, " ")
+	}
+	if len(p.Argv) > 0 {
+		t.Say("would run  %s", join(p.Argv))
+	}
+	if len(p.Dir) > 0 {
+		t.Say("in folder  %s", string(p.Dir))
+	}
+	if len(p.Env) > 0 {
+		t.Say("sets       %s", join(p.Env))
+	}
+	for _, o := range p.Operands {
+		t.Say("%-10s %s sha256:%.12s", strings.Trim(string(o.Role), `"`), string(o.Path), o.SHA256)
+	}
 }
