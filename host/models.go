@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/b3abf3ee/portcullis/host/core"
 	"github.com/b3abf3ee/portcullis/host/net"
@@ -11,6 +10,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/provider/open"
 	"github.com/b3abf3ee/portcullis/host/provider/scripted"
 	"github.com/b3abf3ee/portcullis/host/turn"
+	"github.com/b3abf3ee/portcullis/policy/egress"
 )
 
 // model returns the model of one turn and what the core asks of it. A model is made once for each thing it is made
@@ -93,8 +93,9 @@ func (h *Host) keep(key string, make func() (provider.Model, error)) (provider.M
 func (h *Host) connect(ctx context.Context, p core.Provider, asked core.Model) (provider.Model, error) {
 	var also net.Allowances
 	if p.Private {
+		own, _ := egress.ParseURL(p.BaseURL) // config.yaml's reader has judged it; nowhere opens nothing
 		var err error
-		if also, err = net.ParseAllowances(originOf(p.BaseURL)); err != nil {
+		if also, err = net.ParseAllowances(own.Origin()); err != nil {
 			return nil, fmt.Errorf("host: provider %s: %w", p.Name, err)
 		}
 	}
@@ -111,11 +112,4 @@ func (h *Host) connect(ctx context.Context, p core.Provider, asked core.Model) (
 		cfg.APIKey = func(ctx context.Context) (string, error) { return h.secrets.Read(ctx, p.Key) }
 	}
 	return open.Model(ctx, cfg, provider.Deps{HTTPClient: client})
-}
-
-// originOf is scheme://host[:port] of a base URL, which config.yaml's reader has checked.
-func originOf(base string) string {
-	scheme, rest, _ := strings.Cut(base, "://")
-	host, _, _ := strings.Cut(rest, "/")
-	return scheme + "://" + host
 }

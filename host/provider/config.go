@@ -3,11 +3,11 @@ package provider
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
+
+	"github.com/b3abf3ee/portcullis/policy/egress"
 )
 
 // Adapter names a way to reach a model.
@@ -148,30 +148,25 @@ func (c Config) validateAddress() error {
 	if c.BaseURL == "" {
 		return nil
 	}
-	u, err := url.Parse(c.BaseURL)
+	t, v := egress.ParseURL(c.BaseURL)
 	switch {
-	case err != nil:
-		return wrong("base_url", "is not a URL")
-	case u.Scheme != "https" && u.Scheme != "http":
+	case v.Reason == egress.UnsupportedScheme:
 		return wrong("base_url", "must begin with https:// (or http:// for this machine)")
-	case u.Hostname() == "":
-		return wrong("base_url", "names no host")
-	case u.User != nil:
+	case v.Reason == egress.Userinfo:
 		return wrong("base_url", "holds a user name or password: use api_key instead")
-	case u.RawQuery != "" || u.Fragment != "" || u.ForceQuery:
+	case !v.Allowed:
+		return wrong("base_url", "is no URL that can be used: %s", v.Sentence)
+	case strings.ContainsAny(c.BaseURL, "?#"):
 		return wrong("base_url", "must not hold ? or #")
-	case u.Scheme == "http" && c.APIKey != nil && !c.AllowPlainHTTP && !loopback(u.Hostname()):
-		return wrong("base_url", "would send the key in the clear to %s: use https://, or set allow_plain_http", u.Hostname())
+	case t.Scheme() == "http" && c.APIKey != nil && !c.AllowPlainHTTP && !loopback(t):
+		return wrong("base_url", "would send the key in the clear to %s: use https://, or set allow_plain_http", t.Host())
 	}
 	return nil
 }
 
-func loopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
+func loopback(t egress.Target) bool {
+	ip, literal := t.Address()
+	return literal && ip.IsLoopback() || t.Host() == "localhost"
 }
 
 func wrong(field, format string, args ...any) *ConfigError {
