@@ -169,13 +169,23 @@ func (h *Host) openEngine() (*sandbox.Engine, error) {
 // closeTime bounds how long Close waits for the sandbox to come free.
 const closeTime = 10 * time.Second
 
-// Close denies what is being asked and forgets what was allowed for a session, ends operator authority, then cancels running turns and waits for their terminal states, then frees the
-// sandbox. Authority is ended even when the rest fails. It may be called again.
+// Close ends operator authority, denies what is being asked and forgets what was allowed for a session, then cancels
+// running turns and waits for their terminal states, then frees the sandbox, then ends all authority. Operator authority
+// is over before anything that can fail, and all of it when Close returns, whatever failed. It may be called again.
 func (h *Host) Close() error {
-	h.gate.Close()
+	return h.close(func() { h.gate.Close(); h.turns.Close() }, h.network.Close, h.closeEngine)
+}
+
+// close runs the steps of a shutdown, each of which may panic or not come back whole.
+func (h *Host) close(turns, network func(), engine func() error) error {
+	defer h.resolver.End()
 	h.resolver.Close()
-	h.turns.Close()
-	h.network.Close()
+	turns()
+	network()
+	return engine()
+}
+
+func (h *Host) closeEngine() error {
 	h.mu.Lock()
 	opened := h.opened && !h.closed
 	h.closed = true

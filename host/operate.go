@@ -73,14 +73,22 @@ func (h *Host) Revoke(ctx context.Context, by principal.Scope, plugin, text stri
 	return h.cfg.Store.RevokePlugin(ctx, by, plugin, g, h.pluginEvent(by, event.PluginRevoked, plugin, event.F("grant", g.String())))
 }
 
-// NoteInstalled records an installation.
+// NoteInstalled records an installation by the operator.
 func (h *Host) NoteInstalled(ctx context.Context, by principal.Scope, in plugin.Installed) error {
-	return h.cfg.Store.Record(ctx, h.pluginEvent(by, event.PluginInstalled, in.ID, event.F("version", in.Version), event.F("digest", in.Digest)))
+	return h.note(ctx, by, h.pluginEvent(by, event.PluginInstalled, in.ID, event.F("version", in.Version), event.F("digest", in.Digest)))
 }
 
-// NoteRemoved records a removal.
+// NoteRemoved records a removal by the operator.
 func (h *Host) NoteRemoved(ctx context.Context, by principal.Scope, plugin, version string) error {
-	return h.cfg.Store.Record(ctx, h.pluginEvent(by, event.PluginRemoved, plugin, event.F("version", version)))
+	return h.note(ctx, by, h.pluginEvent(by, event.PluginRemoved, plugin, event.F("version", version)))
+}
+
+// note appends a record of what the operator did outside the store.
+func (h *Host) note(ctx context.Context, by principal.Scope, r event.Record) error {
+	if err := h.resolver.Accept(by); err != nil {
+		return err
+	}
+	return h.cfg.Store.Record(ctx, r)
 }
 
 func (h *Host) pluginEvent(by principal.Scope, kind event.Kind, plugin string, more ...event.Field) event.Record {

@@ -31,6 +31,15 @@ func NewResolver(b Bindings, a Audit, clock func() time.Time, ids *id.Source) *R
 // Close ends operator authority. It never fails and may be called again.
 func (r *Resolver) Close() { r.issuer.Close() }
 
+// End ends every scope, when no turn runs any more. It never fails and may be called again.
+func (r *Resolver) End() { r.issuer.End() }
+
+// Accept is nil when by is an operator's scope that this host issued and has not ended: for what changes the home and
+// no row of a session. Otherwise it is a [*principal.RefusedError].
+func (r *Resolver) Accept(by principal.Scope) error {
+	return principal.AcceptOperator(by, string(r.bindings.StoreID()))
+}
+
 // Operator issues an operator scope for a reason of 1 to 200 characters, white space squeezed. The audit row is
 // written first; if it cannot be, there is no scope. A bad reason is a [*principal.FactsError].
 func (r *Resolver) Operator(ctx context.Context, reason string) (principal.Scope, error) {
@@ -47,6 +56,39 @@ func (r *Resolver) Operator(ctx context.Context, reason string) (principal.Scope
 		return principal.Scope{}, fmt.Errorf("authority: record operator scope: %w", err)
 	}
 	return scope, nil
+}
+
+// Schedule are the facts of one run of a schedule of a core. Its authority reaches the session of the run and no other.
+func (r *Resolver) Schedule(core, schedule, run string) (principal.Facts, error) {
+	who, err := principal.SchedulerID(core, schedule, run)
+	if err != nil {
+		return principal.Facts{}, fmt.Errorf("authority: name a scheduled run: %w", err)
+	}
+	return principal.Facts{PrincipalID: who, Authority: principal.System}, nil
+}
+
+// Child are the facts of the child agent that an effect of a turn makes. The child owns the session that it is admitted
+// to; of its parent's it has the names, for the record, and no access. A parent that this store does not act for is a
+// [*principal.RefusedError]; one whose session has no durable owner, an [*UnownedError].
+func (r *Resolver) Child(ctx context.Context, parent principal.Scope, t id.Turn, e id.Effect) (principal.Facts, error) {
+	if err := principal.Accept(parent, string(r.bindings.StoreID())); err != nil {
+		return principal.Facts{}, err
+	}
+	session := id.Session(parent.SessionID())
+	_, found, err := r.bindings.Owner(ctx, session)
+	if err != nil {
+		return principal.Facts{}, fmt.Errorf("authority: read owner of %s: %w", session, err)
+	}
+	if !found || !parent.Allows(string(session)) {
+		return principal.Facts{}, &UnownedError{session}
+	}
+	who, err := principal.DelegatedID(string(session), string(e))
+	if err != nil {
+		return principal.Facts{}, fmt.Errorf("authority: name a child of %s: %w", session, err)
+	}
+	return principal.Facts{
+		PrincipalID: who, Authority: principal.DelegatedAgent, ParentSession: string(session), ParentTurn: string(t),
+	}, nil
 }
 
 // OperatorFacts are the facts of the operator acting for a reason.
@@ -72,7 +114,7 @@ func (r *Resolver) Session(ctx context.Context, actor principal.Facts, s id.Sess
 		return principal.Scope{}, fmt.Errorf("authority: read owner of %s: %w", s, err)
 	}
 	if !found || !mayAct(actor, owner) {
-		return principal.Scope{}, &UnownedError{s}
+		return principal.Scope{}, r.denied(ctx, actor, s, found)
 	}
 	actor.SessionID, actor.AllowedSessions = string(s), []string{string(s)}
 	scope, err := r.issuer.Issue(actor)
@@ -80,6 +122,22 @@ func (r *Resolver) Session(ctx context.Context, actor principal.Facts, s id.Sess
 		return principal.Scope{}, fmt.Errorf("authority: issue scope for %s: %w", s, err)
 	}
 	return scope, nil
+}
+
+// denied puts on record that actor asked for a session that is not its own, and why; the answer says neither.
+func (r *Resolver) denied(ctx context.Context, actor principal.Facts, s id.Session, owned bool) error {
+	why := "not_authorized"
+	if !owned {
+		why = "missing_durable_owner"
+	}
+	rec := event.Record{
+		ID: r.ids.Event(), At: r.clock(), Kind: event.LookupDenied, Principal: actor.PrincipalID,
+		Fields: []event.Field{event.F("what", "session"), event.F("id", string(s)), event.F("reason", why)},
+	}
+	if err := r.audit.Record(ctx, rec); err != nil {
+		return fmt.Errorf("authority: record a denied session: %w", err)
+	}
+	return &UnownedError{s}
 }
 
 // Suppose issues a scope for a session that is not in the store, so that an explanation can ask policy what it would
@@ -96,5 +154,5 @@ func mayAct(actor, owner principal.Facts) bool {
 	}
 	return actor.Authority == owner.Authority && actor.PrincipalID == owner.PrincipalID &&
 		actor.Channel == owner.Channel && actor.ConversationKey == owner.ConversationKey &&
-		actor.ParentSession == owner.ParentSession
+		actor.ParentSession == owner.ParentSession && actor.ParentTurn == owner.ParentTurn
 }

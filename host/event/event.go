@@ -34,6 +34,7 @@ const (
 	PluginRemoved   Kind = "plugin.removed"
 	OperatorIssued  Kind = "principal_scope.operator_issued"
 	LookupDenied    Kind = "principal_scope.owner_lookup_denied"
+	LegacyAccessed  Kind = "principal_scope.legacy_repair_accessed"
 	EgressDecided   Kind = "egress.decided"
 	SecretSet       Kind = "secret.set"
 	SecretRotated   Kind = "secret.rotated"

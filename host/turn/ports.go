@@ -196,6 +196,56 @@ type EventQuery struct {
 	Limit   int // 1..1000
 }
 
+// SearchQuery is a text to look for. Case makes no difference.
+type SearchQuery struct {
+	Text  string // 1..MaxSearchText bytes of UTF-8, not only white space
+	Limit int    // findings, 1..MaxFindings
+}
+
+// Bounds of a search. It looks at no more turns and bytes than these, however many there are.
+const (
+	MaxSearchText   = 256
+	MaxFindings     = 100
+	MaxExcerpt      = 800 // bytes of one excerpt
+	MaxSearchTurns  = 5000
+	MaxSearchedText = 32 << 20 // bytes of inputs and replies
+)
+
+// Findings are the turns that hold the text, newest first.
+type Findings struct {
+	Turns []Finding
+	Whole bool // every turn in reach was looked at; otherwise older ones may hold the text too
+}
+
+// Finding is one turn that holds the text, with what stands around it.
+type Finding struct {
+	Session id.Session
+	Turn    id.Turn
+	Started time.Time
+	In      string // "input" or "reply"
+	Excerpt string
+}
+
+// LegacyQuery names one session, by itself or by one of its turns, and why the operator looks.
+type LegacyQuery struct {
+	Session id.Session
+	Turn    id.Turn
+	Reason  string // 1..MaxRepairReason characters
+}
+
+// MaxRepairReason bounds why an operator looks at a session without a certain owner.
+const MaxRepairReason = 300
+
+// Legacy is a session that nobody can be shown but the operator who repairs.
+type Legacy struct {
+	Session Session // its Owner is what the owner row says, or empty
+	Why     string  // missing_durable_owner or legacy_owner_requires_repair
+	Turns   []Record
+}
+
+// MaxLegacyTurns bounds the turns of a [Legacy], newest first.
+const MaxLegacyTurns = 100
+
 // History reads what happened. Every method puts the owner predicate into its query; an id that does not exist and
 // one that is not the caller's give the same answer. Lists are newest first and bounded by limit (1..500).
 type History interface {
@@ -205,6 +255,11 @@ type History interface {
 	Turn(ctx context.Context, by principal.Scope, t id.Turn) (Record, bool, error)
 	// Effects are those of one turn in the order they were asked for.
 	Effects(ctx context.Context, by principal.Scope, t id.Turn) ([]effect.Record, error)
+	// Search looks for a text in the inputs and replies of the turns that by reaches, newest first.
+	Search(ctx context.Context, by principal.Scope, q SearchQuery) (Findings, error)
+	// Legacy shows the operator one session that has no certain owner, which no other method shows to anybody. Each
+	// look is on record as principal_scope.legacy_repair_accessed, also one that finds nothing.
+	Legacy(ctx context.Context, by principal.Scope, q LegacyQuery) (Legacy, bool, error)
 	// Events lists audit records; records of no session are an operator's only.
 	Events(ctx context.Context, by principal.Scope, q EventQuery) ([]event.Record, error)
 }

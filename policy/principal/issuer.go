@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"unicode/utf8"
 )
 
 // Facts are what an authenticated adapter and the durable bindings say about a principal. Each kind of authority
@@ -16,7 +17,8 @@ type Facts struct {
 	ConversationKey string
 	SessionID       string
 	AllowedSessions []string
-	ParentSession   string // delegated agents only
+	ParentSession   string // delegated agents only: whose work it is part of; it is no access to that session
+	ParentTurn      string // delegated agents only: the turn that made it
 	Reason          string // operators only: why, 1 to 200 runes
 }
 
@@ -40,7 +42,7 @@ const (
 	RefusedNobody Refusal = "nobody"
 	// RefusedForeign: the scope was issued over another store.
 	RefusedForeign Refusal = "foreign_store"
-	// RefusedClosed: an operator scope outlived the host that issued it.
+	// RefusedClosed: a scope outlived the host that issued it.
 	RefusedClosed Refusal = "issuer_closed"
 )
 
@@ -48,8 +50,15 @@ const (
 // the Host. It is safe for concurrent use.
 type Issuer struct {
 	store  string
-	closed atomic.Bool
+	closed atomic.Bool // operators' authority is over
+	ended  atomic.Bool // everybody's is
 }
+
+// Bounds of facts.
+const (
+	maxPrincipalID = 512 // bytes
+	maxReason      = 200 // characters
+)
 
 // NewIssuer returns the Issuer of the store named store. Call it from host/authority alone; the layout test holds
 // that.
@@ -59,7 +68,15 @@ func NewIssuer(store string) *Issuer { return &Issuer{store: store} }
 // already handed out. Other scopes live on until their turn ends. It may be called more than once.
 func (i *Issuer) Close() { i.closed.Store(true) }
 
-func (i *Issuer) live(a Authority) bool { return a != Operator || !i.closed.Load() }
+// End ends every scope of this Issuer, when nothing runs any more under any of them. It may be called more than once.
+func (i *Issuer) End() {
+	i.closed.Store(true)
+	i.ended.Store(true)
+}
+
+func (i *Issuer) live(a Authority) bool {
+	return !i.ended.Load() && (a != Operator || !i.closed.Load())
+}
 
 // Issue mints a scope from facts, which are copied. Facts that do not fit their authority are a [*FactsError].
 func (i *Issuer) Issue(f Facts) (Scope, error) {
@@ -75,47 +92,56 @@ func (i *Issuer) Issue(f Facts) (Scope, error) {
 	return Scope{&grant{issuer: i, facts: f}}, nil
 }
 
-func (f Facts) check() error {
+// CheckOwner is nil for facts that may own a session: they fit their authority, and name no session yet. Otherwise it
+// is a [*FactsError].
+func (f Facts) CheckOwner() error {
 	bad := func(field, want string) error { return &FactsError{f.Authority, field, want} }
-	routed := f.Channel != "" || f.ConversationKey != ""
-	bound := f.SessionID != "" && len(f.AllowedSessions) == 1 && f.AllowedSessions[0] == f.SessionID
-	if !f.Authority.Valid() {
+	switch {
+	case !f.Authority.Valid():
 		return bad("authority", "conversation, operator, system or delegated_agent")
-	}
-	if f.PrincipalID == "" || len(f.PrincipalID) > 512 {
+	case f.PrincipalID == "" || len(f.PrincipalID) > maxPrincipalID:
 		return bad("principal_id", "1 to 512 bytes")
+	case f.SessionID != "" || len(f.AllowedSessions) != 0:
+		return bad("session_id", "empty: the store resolves it")
 	}
-	if f.Authority != Operator && f.Reason != "" {
-		return bad("reason", "empty")
-	}
-	if f.Authority != DelegatedAgent && f.ParentSession != "" {
-		return bad("parent_session", "empty")
-	}
-	switch f.Authority {
-	case Conversation:
-		if f.Channel == "" || f.ConversationKey == "" {
-			return bad("channel and conversation_key", "set")
-		}
-		if !bound {
-			return bad("session_id", "exactly the one allowed session")
-		}
-	case Operator:
-		if n := len([]rune(f.Reason)); n < 1 || n > 200 {
+	if f.Authority == Operator {
+		if n := utf8.RuneCountInString(f.Reason); n < 1 || n > maxReason {
 			return bad("reason", "1 to 200 characters")
 		}
-		if routed {
-			return bad("channel and conversation_key", "empty")
+	} else if f.Reason != "" {
+		return bad("reason", "empty")
+	}
+	if f.Authority == Conversation {
+		if at, err := ParseKey(f.ConversationKey); err != nil || at.Channel != f.Channel {
+			return bad("channel and conversation_key", "set, and a canonical key of that channel")
 		}
-	case System, DelegatedAgent:
-		if routed {
-			return bad("channel and conversation_key", "empty")
+	} else if f.Channel != "" || f.ConversationKey != "" {
+		return bad("channel and conversation_key", "empty")
+	}
+	if f.Authority == DelegatedAgent {
+		if f.ParentSession == "" || f.ParentTurn == "" {
+			return bad("parent_session and parent_turn", "set")
 		}
-		if !bound {
-			return bad("session_id", "exactly the one allowed session")
-		}
-		if f.Authority == DelegatedAgent && (f.ParentSession == "" || f.ParentSession == f.SessionID) {
-			return bad("parent_session", "set, and another session")
-		}
+	} else if f.ParentSession != "" || f.ParentTurn != "" {
+		return bad("parent_session and parent_turn", "empty")
 	}
 	return nil
+}
+
+// check is nil for facts that a scope may be made of.
+func (f Facts) check() error {
+	owner := f
+	owner.SessionID, owner.AllowedSessions = "", nil
+	if err := owner.CheckOwner(); err != nil {
+		return err
+	}
+	free := f.SessionID == "" && len(f.AllowedSessions) == 0
+	bound := f.SessionID != "" && len(f.AllowedSessions) == 1 && f.AllowedSessions[0] == f.SessionID
+	switch {
+	case bound && f.ParentSession == f.SessionID:
+		return &FactsError{f.Authority, "parent_session", "another session"}
+	case bound || free && f.Authority == Operator:
+		return nil
+	}
+	return &FactsError{f.Authority, "session_id", "exactly the one allowed session"}
 }

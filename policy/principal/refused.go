@@ -20,3 +20,22 @@ func (e *RefusedError) Error() string {
 	}
 	return fmt.Sprintf("principal: %s may not use this store (%s)", who, e.Why)
 }
+
+// Accept is nil when the store named store may act for by, else a [*RefusedError].
+func Accept(by Scope, store string) error {
+	if why := by.RefusedBy(store); why != "" {
+		return &RefusedError{Principal: by.PrincipalID(), Why: why}
+	}
+	return nil
+}
+
+// AcceptOperator is [Accept] for what only the operator may do.
+func AcceptOperator(by Scope, store string) error {
+	if err := Accept(by, store); err != nil {
+		return err
+	}
+	if by.Authority() != Operator {
+		return &RefusedError{Principal: by.PrincipalID(), Why: RefusedOperator}
+	}
+	return nil
+}

@@ -5,8 +5,10 @@
 // holds an Issuer, so that neither a payload nor a plugin can build authority out of fields. A Scope is not a
 // capability grant: what may be done is package capability's, whose rows may be touched is this package's.
 //
-// It refuses: facts that do not fit their kind of authority (see [Facts]), scopes that another store issued, and
-// operator scopes after the Issuer was closed. Nothing here survives a crash; a restarted host issues anew from
+// Who acts in a conversation is a [Sender], and where is a [Place], whose canonical spelling is the conversation's key.
+//
+// It refuses: facts that do not fit their kind of authority (see [Facts]), keys in any but their one spelling, scopes
+// that another store issued, operator scopes after the Issuer was closed, and all after it was ended. Nothing here survives a crash; a restarted host issues anew from
 // durable ownership. Source: Host Runtime Contracts, PrincipalScope.
 package principal
 
@@ -61,6 +63,12 @@ func (s Scope) ConversationKey() string { return s.facts().ConversationKey }
 
 // SessionID is the session that the scope is bound to; operator scopes may have none.
 func (s Scope) SessionID() string { return s.facts().SessionID }
+
+// ParentSession is the session whose work a delegated agent does, else empty. It is lineage and no access.
+func (s Scope) ParentSession() string { return s.facts().ParentSession }
+
+// ParentTurn is the turn that made a delegated agent, else empty.
+func (s Scope) ParentTurn() string { return s.facts().ParentTurn }
 
 // AllowedSessions are the sessions whose rows the scope may touch, as a fresh copy. For an operator it is not the
 // whole truth: an operator reaches every session that has an owner (see [Scope.Allows]).

@@ -65,6 +65,32 @@ func TestOperatorEndsWithItsIssuer(t *testing.T) {
 	}
 }
 
+func TestNobodyOutlivesTheEnd(t *testing.T) {
+	i := principal.NewIssuer("s")
+	var all []principal.Scope
+	for _, f := range []principal.Facts{
+		conversation(), operator(),
+		{PrincipalID: "p", Authority: principal.System, SessionID: "s", AllowedSessions: []string{"s"}},
+		{PrincipalID: "p", Authority: principal.DelegatedAgent, SessionID: "s", AllowedSessions: []string{"s"}, ParentSession: "t", ParentTurn: "u"},
+	} {
+		s, err := i.Issue(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
+	}
+	i.End()
+	i.End()
+	for _, s := range all {
+		if s.RefusedBy("s") != principal.RefusedClosed || s.Allows(s.SessionID()) || s.CrossSession() {
+			t.Errorf("%s authority outlived its host: %q", s.Authority(), s.RefusedBy("s"))
+		}
+	}
+	if _, err := i.Issue(conversation()); err == nil {
+		t.Error("an ended issuer minted a conversation")
+	}
+}
+
 func TestScopeOfAnotherStoreIsRefused(t *testing.T) {
 	s, err := principal.NewIssuer("sto_a").Issue(conversation())
 	if err != nil {
@@ -89,6 +115,10 @@ func TestFactsMustFitTheirAuthority(t *testing.T) {
 		"conversation reason":     change(conversation(), func(f *principal.Facts) { f.Reason = "x" }),
 		"operator no reason":      change(operator(), func(f *principal.Facts) { f.Reason = "" }),
 		"operator long reason":    change(operator(), func(f *principal.Facts) { f.Reason = string(make([]byte, 201)) }),
+		"operator injects":        change(operator(), func(f *principal.Facts) { f.AllowedSessions = []string{"ses_a", "ses_b"} }),
+		"operator half bound":     change(operator(), func(f *principal.Facts) { f.SessionID = "ses_a" }),
+		"key of another channel":  change(conversation(), func(f *principal.Facts) { f.Channel = "slack" }),
+		"key is not canonical":    change(conversation(), func(f *principal.Facts) { f.ConversationKey = "telegram:dm:4%32" }),
 		"operator with route":     change(operator(), func(f *principal.Facts) { f.Channel = "telegram" }),
 		"system with route":       {PrincipalID: "p", Authority: principal.System, Channel: "c", SessionID: "s", AllowedSessions: []string{"s"}},
 		"system unbound":          {PrincipalID: "p", Authority: principal.System},

@@ -81,8 +81,8 @@ func (s *Store) resolve(a turn.Admission) (id.Session, rule.Reason) {
 		return "", ""
 	}
 	one, exists := s.sessions[key]
-	owned := exists && one.owner != nil
-	return key, rule.Why(exists, owned, owned && rule.MayUse(a.Owner, *one.owner))
+	owned := one.ownership()
+	return key, rule.Why(exists, owned, owned == rule.Owned && rule.MayUse(a.Owner, *one.owner))
 }
 
 func (s *Store) bound(f principal.Facts) id.Session {
@@ -124,7 +124,7 @@ func (s *Store) fresh(recs ...event.Record) error {
 func (s *Store) found(a turn.Admission) *session {
 	owner := principal.Facts{
 		Authority: a.Owner.Authority, PrincipalID: a.Owner.PrincipalID, Channel: a.Owner.Channel,
-		ConversationKey: a.Owner.ConversationKey, ParentSession: a.Owner.ParentSession,
+		ConversationKey: a.Owner.ConversationKey, ParentSession: a.Owner.ParentSession, ParentTurn: a.Owner.ParentTurn,
 	}
 	one := &session{
 		row:   turn.Session{ID: a.NewSession, Core: a.Core, Owner: owner, Title: rule.Title(a.Input), Created: rule.Millis(a.At)},
@@ -160,7 +160,7 @@ func (s *Store) BoundSession(ctx context.Context, f principal.Facts) (id.Session
 	defer s.mu.Unlock()
 	key := s.bound(f)
 	one, ok := s.sessions[key]
-	if !ok || one.owner == nil || !rule.MayUse(f, *one.owner) {
+	if !ok || one.ownership() != rule.Owned || !rule.MayUse(f, *one.owner) {
 		return "", false, nil
 	}
 	return key, true, nil
@@ -171,7 +171,7 @@ func (s *Store) Owner(ctx context.Context, key id.Session) (principal.Facts, boo
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	one, ok := s.sessions[key]
-	if !ok || one.owner == nil {
+	if !ok || one.ownership() != rule.Owned {
 		return principal.Facts{}, false, nil
 	}
 	f := *one.owner

@@ -19,6 +19,7 @@ func TestContract(t *testing.T) {
 		return storetest.Harness{
 			Store: s, Clock: clock, Issuer: principal.NewIssuer(string(s.StoreID())),
 			Disown: func(_ testing.TB, session id.Session) { s.Disown(session) },
+			Doubt:  func(_ testing.TB, session id.Session) { s.Doubt(session) },
 		}
 	})
 }

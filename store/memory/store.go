@@ -50,11 +50,23 @@ type Store struct {
 type session struct {
 	row      turn.Session
 	owner    *principal.Facts // nil when nobody owns it
+	legacy   bool             // whose it is nobody can say
 	fence    int64
 	held     *running // the running turn, which holds the lease; nil when idle
 	turns    []*running
 	messages []turn.Message
 	order    int // as made
+}
+
+// ownership is whether somebody owns the session, and certainly; a nil one has no owner.
+func (one *session) ownership() rule.Ownership {
+	switch {
+	case one == nil || one.owner == nil:
+		return rule.Unowned
+	case one.legacy:
+		return rule.Legacy
+	}
+	return rule.Owned
 }
 
 // running is one turn; it keeps its type after it has ended.
@@ -102,14 +114,12 @@ func (s *Store) Close() error { return nil }
 // reached is the owner predicate: the session is there, somebody owns it, and by reaches it.
 func (s *Store) reached(by principal.Scope, key id.Session) bool {
 	one, ok := s.sessions[key]
-	return ok && one.owner != nil && (by.CrossSession() || slices.Contains(by.AllowedSessions(), string(key)))
+	return ok && one.ownership() == rule.Owned && (by.CrossSession() || slices.Contains(by.AllowedSessions(), string(key)))
 }
 
 // deny writes why an exact lookup found nothing.
 func (s *Store) deny(by principal.Scope, l rule.Lookup, key id.Session, exists bool) {
-	one, ok := s.sessions[key]
-	owned := ok && one.owner != nil
-	if why := rule.Why(exists, owned, s.reached(by, key)); why != "" {
+	if why := rule.Why(exists, s.sessions[key].ownership(), s.reached(by, key)); why != "" {
 		s.audit(rule.Denied(by.PrincipalID(), l, why, s.ids.Event(), s.clock()))
 	}
 }
@@ -130,6 +140,20 @@ func (s *Store) Disown(key id.Session) {
 		return
 	}
 	one.owner = nil
+	for r, bound := range s.bindings {
+		if bound == key {
+			delete(s.bindings, r)
+		}
+	}
+}
+
+// Doubt makes a session's owner uncertain, as a migration does that finds it ambiguous.
+func (s *Store) Doubt(key id.Session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if one, ok := s.sessions[key]; ok {
+		one.legacy = true
+	}
 	for r, bound := range s.bindings {
 		if bound == key {
 			delete(s.bindings, r)

@@ -108,17 +108,16 @@ func (t *tx) resolve(a turn.Admission) (id.Session, rule.Reason, error) {
 	if session == "" {
 		return "", "", nil
 	}
-	owner, owned, err := owner(t, session)
+	have, certain, err := owner(t, session)
+	if err != nil || certain {
+		return session, rule.Why(true, rule.Owned, rule.MayUse(a.Owner, have)), err
+	}
+	_, exists, err := t.sessionOf(rule.Lookup{What: lookupSession, ID: string(session)})
 	if err != nil {
 		return "", "", err
 	}
-	exists := owned
-	if !owned {
-		if _, exists, err = t.sessionOf(rule.Lookup{What: lookupSession, ID: string(session)}); err != nil {
-			return "", "", err
-		}
-	}
-	return session, rule.Why(exists, owned, rule.MayUse(a.Owner, owner)), nil
+	owned, err := t.ownership(string(session))
+	return session, rule.Why(exists, owned, false), err
 }
 
 // found makes the session with its owner.
@@ -129,9 +128,10 @@ func (t *tx) found(a turn.Admission) error {
 	if err != nil {
 		return err
 	}
-	return t.must(`INSERT INTO session_owners (session_id, authority, principal_id, channel, conversation_key, parent_session)
-		VALUES (?, ?, ?, ?, ?, ?)`, string(a.NewSession), string(a.Owner.Authority), a.Owner.PrincipalID,
-		a.Owner.Channel, a.Owner.ConversationKey, a.Owner.ParentSession)
+	return t.must(`INSERT INTO session_owners (session_id, authority, principal_id, channel, conversation_key, parent_session,
+			parent_turn)
+		VALUES (?, ?, ?, ?, ?, ?, ?)`, string(a.NewSession), string(a.Owner.Authority), a.Owner.PrincipalID,
+		a.Owner.Channel, a.Owner.ConversationKey, a.Owner.ParentSession, a.Owner.ParentTurn)
 }
 
 // start writes the running turn with its lease and returns the lease's fence.

@@ -47,7 +47,7 @@ func fourCommits(b *testing.B, s *Store, person string) {
 		Request: s.ids.Request(), Digest: "d", Turn: s.ids.Turn(), NewSession: s.ids.Session(),
 		Selector: turn.Selector{Kind: turn.Bound}, Core: "c", Revision: "r", Trace: s.ids.Trace(), Input: "hello", At: now,
 		Owner: principal.Facts{
-			PrincipalID: "principal:" + person, Authority: principal.Conversation, Channel: "chat", ConversationKey: person,
+			PrincipalID: "principal:" + person, Authority: principal.Conversation, Channel: "chat", ConversationKey: "chat:dm:" + person,
 		},
 		Claim: lease.Claim{Token: s.ids.Lease(), Epoch: "epo_bench", Expires: now.Add(time.Minute)},
 	}

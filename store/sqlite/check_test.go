@@ -109,7 +109,7 @@ func TestCheckFindsDanglingReferences(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := run(path, `PRAGMA foreign_keys = OFF; INSERT INTO session_owners VALUES ('ses_none', 'operator', 'p', '', '', '')`); err != nil {
+	if err := run(path, `PRAGMA foreign_keys = OFF; INSERT INTO session_owners VALUES ('ses_none', 'operator', 'p', '', '', '', '', 0)`); err != nil {
 		t.Fatal(err)
 	}
 	r, err := Check(t.Context(), path)

@@ -37,7 +37,7 @@ func TestTwin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h := storetest.Harness{Store: s, Clock: clock, Issuer: principal.NewIssuer(string(s.StoreID())), Disown: s.disown}
+		h := storetest.Harness{Store: s, Clock: clock, Issuer: principal.NewIssuer(string(s.StoreID())), Disown: s.disown, Doubt: s.doubt}
 		return h, func() {
 			if err := s.Close(); err != nil {
 				t.Error(err)
@@ -49,6 +49,7 @@ func TestTwin(t *testing.T) {
 		return storetest.Harness{
 			Store: s, Clock: clock, Issuer: principal.NewIssuer(string(s.StoreID())),
 			Disown: func(_ testing.TB, session id.Session) { s.Disown(session) },
+			Doubt:  func(_ testing.TB, session id.Session) { s.Doubt(session) },
 		}, func() {}
 	})
 }

@@ -75,7 +75,7 @@ func (sc *script) turn(person string, round int) error {
 		Request: s.ids.Request(), Digest: "d", Turn: s.ids.Turn(), NewSession: s.ids.Session(),
 		Selector: turn.Selector{Kind: turn.Bound}, Core: "c", Revision: "r", Trace: s.ids.Trace(), Input: "hello", At: now,
 		Owner: principal.Facts{
-			PrincipalID: "principal:" + person, Authority: principal.Conversation, Channel: "chat", ConversationKey: person,
+			PrincipalID: "principal:" + person, Authority: principal.Conversation, Channel: "chat", ConversationKey: "chat:dm:" + person,
 		},
 		Claim: lease.Claim{Token: s.ids.Lease(), Epoch: sc.epoch, Expires: now.Add(time.Minute)},
 	}

@@ -106,6 +106,9 @@ func (s *Store) commitGroup(group []*op) {
 		err = s.runGroup(t, group)
 	}
 	if err == nil {
+		err = t.seal()
+	}
+	if err == nil {
 		if err = t.do("COMMIT"); err != nil && code(err) != codeFull {
 			err = s.fail(err) // a full disk undoes the commit cleanly; after anything else nobody can tell
 		}
@@ -134,8 +137,10 @@ func (s *Store) runGroup(t *tx, group []*op) error {
 		if err := t.do("SAVEPOINT one"); err != nil {
 			return err
 		}
+		before := t.head
 		s.runOne(t, o)
 		if o.err != nil || o.panicked != nil {
+			t.head = before // its audit records are undone with it
 			if s.failure != nil {
 				return s.failure
 			}

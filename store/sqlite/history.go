@@ -14,7 +14,7 @@ import (
 )
 
 const sessionColumns = `s.id, s.core, s.title, s.turns, s.created_at, s.last_turn_at, w.authority, w.principal_id, w.channel,
-	w.conversation_key, w.parent_session`
+	w.conversation_key, w.parent_session, w.parent_turn`
 
 // Sessions lists the sessions that by reaches, the one with the latest turn first; see [turn.History].
 func (s *Store) Sessions(ctx context.Context, by principal.Scope, limit int) ([]turn.Session, error) {
@@ -77,7 +77,7 @@ func scanSession(r scanner) (turn.Session, error) {
 		created, last int64
 	)
 	err := r.Scan(&got.ID, &got.Core, &got.Title, &got.Turns, &created, &last, &got.Owner.Authority,
-		&got.Owner.PrincipalID, &got.Owner.Channel, &got.Owner.ConversationKey, &got.Owner.ParentSession)
+		&got.Owner.PrincipalID, &got.Owner.Channel, &got.Owner.ConversationKey, &got.Owner.ParentSession, &got.Owner.ParentTurn)
 	if err != nil {
 		return turn.Session{}, err
 	}

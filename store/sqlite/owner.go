@@ -9,7 +9,7 @@ import (
 	"github.com/b3abf3ee/portcullis/policy/principal"
 )
 
-// Owner returns the durable owner of a session, its session fields filled; false when there is none. It is for
+// Owner returns the durable owner of a session, its session fields filled; false when there is no certain one. It is for
 // host/authority, which makes scopes from it, and so takes none.
 func (s *Store) Owner(ctx context.Context, session id.Session) (principal.Facts, bool, error) {
 	f, found, err := owner(reading{ctx, s.reader}, session)
@@ -22,9 +22,9 @@ func (s *Store) Owner(ctx context.Context, session id.Session) (principal.Facts,
 
 // owner reads the owner row as it was written, without session fields.
 func owner(q querier, session id.Session) (f principal.Facts, found bool, err error) {
-	err = q.row(`SELECT authority, principal_id, channel, conversation_key, parent_session
-		FROM session_owners WHERE session_id = ?`, string(session)).
-		Scan(&f.Authority, &f.PrincipalID, &f.Channel, &f.ConversationKey, &f.ParentSession)
+	err = q.row(`SELECT authority, principal_id, channel, conversation_key, parent_session, parent_turn
+		FROM session_owners WHERE session_id = ? AND legacy = 0`, string(session)).
+		Scan(&f.Authority, &f.PrincipalID, &f.Channel, &f.ConversationKey, &f.ParentSession, &f.ParentTurn)
 	if errors.Is(err, sql.ErrNoRows) {
 		return principal.Facts{}, false, nil
 	}

@@ -38,7 +38,7 @@ func TestSchemaRefuses(t *testing.T) {
 	}
 	for _, session := range []string{"ses_1", "ses_2"} {
 		must(`INSERT INTO sessions (id, core, title, turns, fence, created_at, last_turn_at) VALUES ('` + session + `', 'c', '', 0, 5, 1, 1)`)
-		must(`INSERT INTO session_owners VALUES ('` + session + `', 'operator', 'p', '', '', '')`)
+		must(`INSERT INTO session_owners VALUES ('` + session + `', 'operator', 'p', '', '', '', '', 0)`)
 	}
 	must(turnRow("trn_over", "ses_1", "q0", "running", "", "", "NULL"))
 	must(effectRow("eff_over", "trn_over", "read", "", "1", "NULL"))
@@ -62,8 +62,8 @@ func TestSchemaRefuses(t *testing.T) {
 	for rule, query := range map[string]string{
 		"owner changed":                 `UPDATE session_owners SET principal_id = 'q' WHERE session_id = 'ses_1'`,
 		"owner deleted":                 `DELETE FROM session_owners WHERE session_id = 'ses_1'`,
-		"owner replaced":                `INSERT OR REPLACE INTO session_owners VALUES ('ses_1', 'operator', 'q', '', '', '')`,
-		"owner of no session":           `INSERT INTO session_owners VALUES ('ses_3', 'operator', 'p', '', '', '')`,
+		"owner replaced":                `INSERT OR REPLACE INTO session_owners VALUES ('ses_1', 'operator', 'q', '', '', '', '', 0)`,
+		"owner of no session":           `INSERT INTO session_owners VALUES ('ses_3', 'operator', 'p', '', '', '', '', 0)`,
 		"session deleted":               `DELETE FROM sessions WHERE id = 'ses_2'`,
 		"fence goes back":               `UPDATE sessions SET fence = 4 WHERE id = 'ses_1'`,
 		"session renamed":               `UPDATE sessions SET id = 'ses_9' WHERE id = 'ses_1'`,

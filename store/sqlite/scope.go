@@ -5,10 +5,8 @@ import (
 	"database/sql"
 	"errors"
 
-	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/policy/principal"
 	"github.com/b3abf3ee/portcullis/store/internal/rule"
-	"github.com/b3abf3ee/portcullis/store/sqlite/internal/column"
 	"github.com/go-json-experiment/json"
 )
 
@@ -21,10 +19,10 @@ type reach struct {
 }
 
 // reached is the owner predicate over a session id. It takes all and allowed. Rows of a session without a durable
-// owner are nobody's, an operator's neither.
+// owner, or without a certain one, are nobody's, an operator's neither.
 func reached(session string) string {
 	return `EXISTS (SELECT 1 FROM session_owners o WHERE o.session_id = ` + session +
-		` AND (? OR o.session_id IN (SELECT j.value FROM json_each(?) j)))`
+		` AND o.legacy = 0 AND (? OR o.session_id IN (SELECT j.value FROM json_each(?) j)))`
 }
 
 // accept refuses scopes that this store must not act for and prepares the rest for a predicate.
@@ -53,19 +51,32 @@ func (s *Store) deny(t *tx, r reach, l rule.Lookup) error {
 	if err != nil {
 		return err
 	}
-	var owned, reaches bool
-	if exists {
-		err := t.row(`SELECT EXISTS (SELECT 1 FROM session_owners o WHERE o.session_id = ?), `+reached("?"),
-			session, session, r.all, r.allowed).Scan(&owned, &reaches)
-		if err != nil {
-			return err
-		}
+	owned, err := t.ownership(session)
+	if err != nil {
+		return err
+	}
+	var reaches bool
+	if err := t.row(`SELECT `+reached("?"), session, r.all, r.allowed).Scan(&reaches); err != nil {
+		return err
 	}
 	why := rule.Why(exists, owned, reaches)
 	if why == "" {
 		return nil
 	}
 	return s.audit(t, rule.Denied(r.by.PrincipalID(), l, why, s.ids.Event(), t.now))
+}
+
+// ownership is whether session has an owner, and a certain one.
+func (t *tx) ownership(session string) (rule.Ownership, error) {
+	var legacy bool
+	err := t.row(`SELECT o.legacy FROM session_owners o WHERE o.session_id = ?`, session).Scan(&legacy)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return rule.Unowned, nil
+	case legacy:
+		return rule.Legacy, err
+	}
+	return rule.Owned, err
 }
 
 // sessionOf finds the session of what was looked up, whoever owns it.
@@ -97,17 +108,4 @@ func (s *Store) reaches(ctx context.Context, r reach, l rule.Lookup, session str
 		return yes, err
 	}
 	return false, s.denied(ctx, r, l)
-}
-
-// audit appends r in the transaction of the change that it describes.
-func (s *Store) audit(t *tx, r event.Record) error {
-	r = rule.Normal(r)
-	fields, err := column.EncodeFields(r.Fields)
-	if err != nil {
-		return err
-	}
-	return t.must(`INSERT INTO events (id, at, kind, principal_id, session_id, turn_id, effect_id, trace, fields)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		string(r.ID), r.At.UnixMilli(), string(r.Kind), r.Principal, string(r.Session), string(r.Turn),
-		string(r.Effect), string(r.Trace), fields)
 }

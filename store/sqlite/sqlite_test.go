@@ -31,7 +31,7 @@ func open(t testing.TB, path string) (*Store, *storetest.Clock) {
 func harness(t testing.TB) storetest.Harness {
 	s, clock := open(t, filepath.Join(t.TempDir(), "portcullis.db"))
 	return storetest.Harness{
-		Store: s, Clock: clock, Issuer: principal.NewIssuer(string(s.StoreID())), Disown: s.disown,
+		Store: s, Clock: clock, Issuer: principal.NewIssuer(string(s.StoreID())), Disown: s.disown, Doubt: s.doubt,
 	}
 }
 
@@ -45,6 +45,28 @@ func (s *Store) disown(t testing.TB, session id.Session) {
 			`DELETE FROM session_owners WHERE session_id = '` + string(session) + `'`,
 			`CREATE TRIGGER session_owners_kept BEFORE DELETE ON session_owners
 				BEGIN SELECT RAISE(ABORT, 'session owners are never deleted'); END`,
+		} {
+			if _, err := s.conn.ExecContext(tx.ctx, query); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// doubt makes a session's owner uncertain, which the schema forbids to every program.
+func (s *Store) doubt(t testing.TB, session id.Session) {
+	t.Helper()
+	err := s.write(t.Context(), func(tx *tx) error {
+		for _, query := range []string{
+			`DROP TRIGGER session_owners_fixed`,
+			`DELETE FROM conversation_bindings WHERE session_id = '` + string(session) + `'`,
+			`UPDATE session_owners SET legacy = 1 WHERE session_id = '` + string(session) + `'`,
+			`CREATE TRIGGER session_owners_fixed BEFORE UPDATE ON session_owners
+				BEGIN SELECT RAISE(ABORT, 'session owners never change'); END`,
 		} {
 			if _, err := s.conn.ExecContext(tx.ctx, query); err != nil {
 				return err

@@ -18,7 +18,8 @@ type tx struct {
 	ctx   context.Context // of the write in progress, never cancelled: a transaction that began runs to its end
 	conn  *prepared
 	now   time.Time
-	bytes int // of bound values
+	bytes int  // of bound values
+	head  link // the end of the audit's chain, once it was asked for
 }
 
 // write runs fn in a write transaction and returns nil once that is durable. It is the only way to change the database.

@@ -329,6 +329,10 @@ func (p *pair) disown(rt *rapid.T) {
 		p.disowned = map[id.Session]bool{}
 	}
 	p.disowned[s] = true
-	p.l.Disown(p.t, s)
-	p.r.Disown(p.t, s)
+	take := func(w *world) func(testing.TB, id.Session) { return w.Disown }
+	if rapid.Bool().Draw(rt, "doubt") {
+		take = func(w *world) func(testing.TB, id.Session) { return w.Doubt }
+	}
+	take(p.l)(p.t, s)
+	take(p.r)(p.t, s)
 }

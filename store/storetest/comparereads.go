@@ -25,7 +25,7 @@ func (p *pair) read(rt *rapid.T) {
 		turnID = one(rt, "turn", p.turns).turn
 	}
 	what := one(rt, "what", []string{
-		"Session", "Sessions", "Turn", "Turns", "Effects", "Window", "Questions", "Events", "BoundSession", "Owner",
+		"Session", "Sessions", "Turn", "Turns", "Effects", "Window", "Questions", "Events", "BoundSession", "Owner", "Search", "Legacy",
 	})
 	query := turn.EventQuery{Limit: limit}
 	if what == "Events" {
@@ -54,6 +54,11 @@ func (p *pair) read(rt *rapid.T) {
 			return w.Store.Questions(w.ctx, by(w), state, limit)
 		case "Events":
 			return w.Store.Events(w.ctx, by(w), query)
+		case "Search":
+			return w.Store.Search(w.ctx, by(w), turn.SearchQuery{Text: "Hell", Limit: limit})
+		case "Legacy":
+			row, is, err := w.Store.Legacy(w.ctx, by(w), turn.LegacyQuery{Session: s, Reason: "compare"})
+			return found{row, is}, err
 		case "BoundSession":
 			row, is, err := w.Store.BoundSession(w.ctx, f)
 			return found{row, is}, err

@@ -92,7 +92,7 @@ func denial() approval.Answer {
 func ownersReach(t *testing.T, w *world) {
 	hers := w.estate(t, alice())
 	his := w.estate(t, bob())
-	child := principal.Facts{PrincipalID: "principal:delegated_agent:x", Authority: principal.DelegatedAgent, ParentSession: string(hers.session)}
+	child := principal.Facts{PrincipalID: "principal:delegated_agent:x", Authority: principal.DelegatedAgent, ParentSession: string(hers.session), ParentTurn: string(hers.turn)}
 	born := w.estate(t, child)
 	schedule := principal.Facts{PrincipalID: "principal:scheduler:x", Authority: principal.System}
 	planned := w.estate(t, schedule)

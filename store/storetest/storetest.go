@@ -44,6 +44,8 @@ type Harness struct {
 	Issuer *principal.Issuer // over this store
 	// Disown leaves a session without a durable owner, as a damaged or imported database would.
 	Disown func(t testing.TB, s id.Session)
+	// Doubt makes a session's owner uncertain, as a migration does that finds it ambiguous.
+	Doubt func(t testing.TB, s id.Session)
 }
 
 // Clock is a clock that moves only when it is told to. It is safe for concurrent use.
@@ -87,7 +89,7 @@ func cases() []testCase {
 	var all []testCase
 	for _, some := range [][]testCase{
 		admissionCases(), fenceCases(), behindCases(), terminalCases(), effectCases(), ownerCases(), approvalCases(), recoveryCases(),
-		readingCases(), eventCases(), grantCases(), valueCases(), textCases(), hammerCases(),
+		readingCases(), authorityCases(), eventCases(), grantCases(), valueCases(), textCases(), hammerCases(),
 	} {
 		all = append(all, some...)
 	}

@@ -48,7 +48,7 @@ func (h Home) OpenRecords(ctx context.Context, reason string) (*Records, error) 
 
 // Close ends the operator's authority and closes the store.
 func (r *Records) Close() error {
-	r.resolver.Close()
+	r.resolver.End()
 	return r.Store.Close()
 }
 
@@ -82,8 +82,11 @@ func (r *Records) Revoke(ctx context.Context, plugin string, g capability.Grant)
 	return r.Store.RevokePlugin(ctx, r.By, plugin, g, r.about(event.PluginRevoked, plugin, g))
 }
 
-// Note appends one audit record of the operator's about a plugin.
+// Note appends one audit record of what the operator does outside the store.
 func (r *Records) Note(ctx context.Context, kind event.Kind, fields ...event.Field) error {
+	if err := r.resolver.Accept(r.By); err != nil {
+		return err
+	}
 	return r.Store.Record(ctx, event.Record{ID: r.ids.Event(), At: r.clock(), Kind: kind, Principal: r.By.PrincipalID(), Fields: fields})
 }
 

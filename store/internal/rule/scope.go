@@ -10,28 +10,17 @@ import (
 )
 
 // Accept is nil when the store named store may act for by, else a [*principal.RefusedError].
-func Accept(by principal.Scope, store id.Store) error {
-	if why := by.RefusedBy(string(store)); why != "" {
-		return &principal.RefusedError{Principal: by.PrincipalID(), Why: why}
-	}
-	return nil
-}
+func Accept(by principal.Scope, store id.Store) error { return principal.Accept(by, string(store)) }
 
 // AcceptOperator is [Accept] for what only the operator may do.
 func AcceptOperator(by principal.Scope, store id.Store) error {
-	if err := Accept(by, store); err != nil {
-		return err
-	}
-	if by.Authority() != principal.Operator {
-		return &principal.RefusedError{Principal: by.PrincipalID(), Why: principal.RefusedOperator}
-	}
-	return nil
+	return principal.AcceptOperator(by, string(store))
 }
 
 // SameOwner reports whether a and b are one durable owner: every fact that the owner row keeps is equal.
 func SameOwner(a, b principal.Facts) bool {
 	return a.Authority == b.Authority && a.PrincipalID == b.PrincipalID && a.Channel == b.Channel &&
-		a.ConversationKey == b.ConversationKey && a.ParentSession == b.ParentSession
+		a.ConversationKey == b.ConversationKey && a.ParentSession == b.ParentSession && a.ParentTurn == b.ParentTurn
 }
 
 // MayUse reports whether actor may have a turn in a session of owner: its own, or any owned one for an operator.
@@ -47,9 +36,20 @@ type Reason string
 
 // The reasons.
 const (
-	ReasonNotFound      Reason = "not_found"             // there is no such row
-	ReasonNotAuthorized Reason = "not_authorized"        // there is, and it has another owner
-	ReasonUnowned       Reason = "missing_durable_owner" // there is, and nobody owns it
+	ReasonNotFound      Reason = "not_found"                    // there is no such row
+	ReasonNotAuthorized Reason = "not_authorized"               // there is, and it has another owner
+	ReasonUnowned       Reason = "missing_durable_owner"        // there is, and nobody owns it
+	ReasonLegacy        Reason = "legacy_owner_requires_repair" // there is, and whose it is nobody can say
+)
+
+// Ownership is what the owner row of a session comes to.
+type Ownership int
+
+// The ownerships.
+const (
+	Unowned Ownership = iota
+	Legacy            // there is a row, marked as uncertain
+	Owned
 )
 
 // Lookup names what was looked up: "session", "turn" or "approval", and the id as it was given.
@@ -57,12 +57,14 @@ type Lookup struct{ What, ID string }
 
 // Why is the reason for a lookup, from what the store knows: whether the row is there, whether its session has an
 // owner, and whether the caller reaches it. It is empty when nothing was denied.
-func Why(exists, owned, reached bool) Reason {
+func Why(exists bool, owned Ownership, reached bool) Reason {
 	switch {
 	case !exists:
 		return ReasonNotFound
-	case !owned:
+	case owned == Unowned:
 		return ReasonUnowned
+	case owned == Legacy:
+		return ReasonLegacy
 	case !reached:
 		return ReasonNotAuthorized
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/turn"
-	"github.com/b3abf3ee/portcullis/policy/principal"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -41,24 +40,7 @@ func Admission(a turn.Admission, r []event.Record, now time.Time) error {
 	if err := messages(a.Messages, a.Turn); err != nil {
 		return err
 	}
-	return Owner(a.Owner)
-}
-
-// Owner refuses facts that cannot own a session.
-func Owner(f principal.Facts) error {
-	routed := f.Channel != "" && f.ConversationKey != ""
-	switch {
-	case !f.Authority.Valid() || f.PrincipalID == "":
-		return errors.New("the owner has no authority or principal id")
-	case f.SessionID != "" || len(f.AllowedSessions) != 0:
-		return errors.New("the owner's session fields must be empty: the store resolves them")
-	case f.Authority == principal.Conversation && !routed,
-		f.Authority != principal.Conversation && (f.Channel != "" || f.ConversationKey != ""):
-		return fmt.Errorf("a %s owner has the wrong route", f.Authority)
-	case (f.Authority == principal.DelegatedAgent) != (f.ParentSession != ""):
-		return fmt.Errorf("a %s owner has the wrong parent session", f.Authority)
-	}
-	return nil
+	return a.Owner.CheckOwner()
 }
 
 // Messages refuses messages that could not be shown to a model again.
