@@ -15,7 +15,7 @@ const (
 
 // table is every guard, in the order a module and its call meet them.
 func table() []guard {
-	return slices.Concat(verifying(), metering(), loading(), calling(), answering(), deciding(), approving(), reaching())
+	return slices.Concat(verifying(), metering(), loading(), calling(), answering(), deciding(), approving(), authority(), reaching())
 }
 
 // verifying is what stands before the engine reads a byte.

@@ -101,6 +101,9 @@ func (r Request) freeze() (Request, string, error) {
 	}
 	r.Interaction = maps.Clone(r.Interaction)
 	r.Actor.SessionID, r.Actor.AllowedSessions = "", nil
+	if err := r.Actor.CheckOwner(); err != nil {
+		return Request{}, "", &RejectedError{r.Key, RejectPrincipal, err.Error()}
+	}
 	meaning, err := json.Marshal(struct {
 		Actor            string
 		Channel, Key     string

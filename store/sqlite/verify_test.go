@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -192,5 +193,25 @@ func TestUpgradeMarksUncertainOwners(t *testing.T) {
 	}
 	if r := verified(t, path); len(r.Faults) != 0 || r.Before != 1 || r.Records == 0 {
 		t.Errorf("audit %+v", r)
+	}
+}
+
+func TestAWriteThatIsUndoneLeavesNoGapInTheAudit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "portcullis.db")
+	s, _ := open(t, path)
+	audit := func(x *tx) error { return s.audit(x, record(s)) }
+	undone := errors.New("undone")
+	errs, _ := together(t, s, audit, func(x *tx) error { return errors.Join(audit(x), undone) }, audit)
+	if errs[0] != nil || !errors.Is(errs[1], undone) || errs[2] != nil {
+		t.Fatal(errs)
+	}
+	if err := s.write(t.Context(), func(x *tx) error { return errors.Join(audit(x), undone) }); !errors.Is(err, undone) {
+		t.Fatal(err)
+	}
+	if err := s.Record(t.Context(), record(s)); err != nil {
+		t.Fatal(err)
+	}
+	if r := verified(t, path); len(r.Faults) != 0 || r.Records != 3 || r.Head.Seq != 3 {
+		t.Errorf("report %+v", r)
 	}
 }

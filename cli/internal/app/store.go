@@ -20,6 +20,27 @@ func CheckStore(ctx context.Context, h Home) (sqlite.Report, error) {
 	return r, storeProblem(h, err)
 }
 
+// VerifyAudit recomputes the chain over the audit of the home's database; see [sqlite.VerifyAudit]. heads are what
+// earlier reports said the chain ended in.
+func VerifyAudit(ctx context.Context, h Home, heads []string) (sqlite.AuditReport, error) {
+	var known []sqlite.AuditHead
+	for _, text := range heads {
+		head, err := sqlite.ParseAuditHead(text)
+		if err != nil {
+			return sqlite.AuditReport{}, &console.Problem{
+				Code: "usage", Exit: console.ExitUsage, Message: fmt.Sprintf("--head %s: %v", console.Cut(text, 80), err),
+				Remedy: "`portcullis audit verify` prints the head to note down", Cause: err,
+			}
+		}
+		known = append(known, head)
+	}
+	if err := h.hasStore(); err != nil {
+		return sqlite.AuditReport{}, err
+	}
+	r, err := sqlite.VerifyAudit(ctx, h.Join(DatabaseName), known...)
+	return r, storeProblem(h, err)
+}
+
 // BackupStore writes a checked copy of the database to a new file; see [sqlite.Backup].
 func BackupStore(ctx context.Context, h Home, to string) error {
 	if err := h.hasStore(); err != nil {

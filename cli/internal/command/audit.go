@@ -29,6 +29,15 @@ func (s *shell) audit() *cli.Command {
 			limitFlag(50),
 		},
 		Action: s.listAudit,
+		Subcommands: []*cli.Command{{
+			Name: "verify", Usage: "recompute the chain over the audit and say whether a record was changed, taken out, put in or moved; writes nothing",
+			Description: "Each record holds a digest over itself and all before it. Who can write the database can also make a whole\n" +
+				"new chain: note the head that this command prints somewhere else, and give it again with --head.",
+			Flags: []cli.Flag{
+				&cli.StringSliceFlag{Name: "head", Usage: "a `HEAD` that was noted before must still be in the chain"},
+			},
+			Action: s.verifyAudit,
+		}},
 	}
 }
 

@@ -51,6 +51,9 @@ func reasonWords(reason string) string {
 		"arguments_schema":       "the arguments do not fit the tool's schema",
 		"tool_not_found":         "there is no such tool in the core",
 		"not_recorded":           "it could not be recorded, so it did not run",
+
+		"missing_durable_owner":        "nobody owns it: its owner row is gone",
+		"legacy_owner_requires_repair": "whose it is nobody can say",
 	}
 	if text, ok := words[reason]; ok {
 		return text

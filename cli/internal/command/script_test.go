@@ -54,6 +54,7 @@ func TestScripts(t *testing.T) {
 			"json":     jsonAt,
 			"keep":     keep,
 			"snapshot": snapshot,
+			"sql":      statements,
 			"replace":  replace,
 		},
 	})

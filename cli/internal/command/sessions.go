@@ -2,11 +2,13 @@ package command
 
 import (
 	"context"
+	"strconv"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/app"
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
+	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/turn"
 )
@@ -19,6 +21,18 @@ func (s *shell) sessions() *cli.Command {
 			{
 				Name: "show", Usage: "show one session with its turns, newest first", ArgsUsage: "SESSION",
 				Flags: []cli.Flag{limitFlag(20)}, Action: s.showSession,
+			},
+			{
+				Name: "search", Usage: "find turns by a text in what was asked and replied, newest first", ArgsUsage: "TEXT",
+				Description: "Case makes no difference. The newest " + strconv.Itoa(turn.MaxSearchTurns) + " turns are looked at; it is said when there are more.",
+				Flags:       []cli.Flag{limitFlag(20)}, Action: s.searchSessions,
+			},
+			{
+				Name: "repair", Usage: "look at a session that has no certain owner, which no other command shows", ArgsUsage: "SESSION|TURN",
+				Description: "A session is without a certain owner when its row is damaged, or when an upgrade found that somebody else\n" +
+					"spoke in it. Each look is on record as " + string(event.LegacyAccessed) + ", with the reason.",
+				Flags:  []cli.Flag{&cli.StringFlag{Name: "reason", Usage: "`WHY` you look, at most " + strconv.Itoa(turn.MaxRepairReason) + " characters; needed"}},
+				Action: s.repairSession,
 			},
 		},
 	}
