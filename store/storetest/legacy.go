@@ -286,8 +286,12 @@ func searchBounds(t *testing.T, w *world) {
 		}
 	}
 	for _, q := range []turn.SearchQuery{
-		{Text: "", Limit: 1}, {Text: " ", Limit: 1}, {Text: "\xff", Limit: 1}, {Text: strings.Repeat("x", 257), Limit: 1},
-		{Text: "x"}, {Text: "x", Limit: 101},
+		{Text: "", Limit: 1},
+		{Text: " ", Limit: 1},
+		{Text: "\xff", Limit: 1},
+		{Text: strings.Repeat("x", 257), Limit: 1},
+		{Text: "x"},
+		{Text: "x", Limit: 101},
 	} {
 		if got, err := w.Store.Search(w.ctx, w.operator(t), q); err == nil {
 			t.Errorf("%.10q, %d: %+v", q.Text, q.Limit, got)
