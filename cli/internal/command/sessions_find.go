@@ -91,7 +91,7 @@ func (s *shell) repairSession(c *cli.Context) error {
 		if !ok {
 			return &console.Problem{
 				Code: "nothing_to_repair", Exit: console.ExitNo, Message: args[0] + " is not a session without a certain owner, nor a turn of one",
-				Remedy: "`portcullis sessions list` shows those that have one; `portcullis audit --kind principal_scope.owner_lookup_denied` says what was looked for",
+				Remedy: "`portcullis sessions list` shows those that have one; `portcullis audit --kind=principal_scope.owner_lookup_denied` says what was looked for",
 			}
 		}
 		answer := struct {
