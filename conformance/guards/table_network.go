@@ -38,6 +38,7 @@ func reaching() []guard {
 		{"redirect-bound", dir + "redirect.go", "case crosses && x.bound:", "case false:", inNet, "TestABoundRequestStaysAtItsOrigin"},
 		{"redirect-https", dir + "redirect.go", `case from.Scheme() == "https" && next.Scheme() == "http":`, "case false:", inNet, "TestRedirectFromHTTPSToHTTPIsRefused"},
 		{"redirect-count", dir + "redirect.go", "case x.hop > MaxRedirects:", "case x.hop > 1<<10:", inNet, "TestRedirectsEnd"},
+		{"audit-of-origins", dir + "exchange.go", "Origin: x.target.Origin(), Hop: x.hop,", "Origin: x.target.String(), Hop: x.hop,", inNet, "TestNothingRepeatsWhatMayBeSecret"},
 		{"audit-before-sending", dir + "exchange.go", "if err := p.record(ctx, x, found, v); err != nil {\n\t\treturn nil, wire.HTTPReply{}, err", "if err := p.record(ctx, x, found, v); false {\n\t\treturn nil, wire.HTTPReply{}, err", inNet, "TestADecisionThatCannotBeRecordedIsARefusal"},
 		{"audit-before-connecting", dir + "client.go", `if err := c.record(ctx, "", t, found, v); err != nil {`, `if err := c.record(ctx, "", t, found, v); false {`, inNet, "TestProviderDecisionThatCannotBeRecordedIsARefusal"},
 		{"client-rules", dir + "client.go", "if v := c.Rules.Check(method, t); !v.Allowed {", "if v := c.Rules.Check(method, t); false {", inNet, "TestClientGoesWhereItsRulesSay"},

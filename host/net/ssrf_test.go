@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -212,16 +213,17 @@ func (c caller) trap(t *testing.T, f form, target netip.Addr) *world {
 	return w
 }
 
-// The whole policy against every form, for each caller: refused, with the code of its class, recorded, and without a
-// connection to anything but the public servers of the world.
-func TestSSRF(t *testing.T) {
-	least := map[string]int{"spelling": 2 * 244, "range": 60, "redirect": 40, "dns": 20, "parser": 30}
-	type aimed struct {
-		form
-		at netip.Addr
-	}
-	var all []aimed
-	counts, seen := map[string]int{}, map[string]bool{}
+// aimed is a form and the address that it is after.
+type aimed struct {
+	form
+	at netip.Addr
+}
+
+// ssrfForms are all forms, each once, and how many there are of each class.
+func ssrfForms(t *testing.T) (all []aimed, counts map[string]int) {
+	t.Helper()
+	counts = map[string]int{}
+	seen := map[string]bool{}
 	add := func(at string, forms []form) {
 		for _, f := range forms {
 			if key := f.key() + at; seen[key] {
@@ -241,6 +243,31 @@ func TestSSRF(t *testing.T) {
 		add(at, forms)
 	}
 	add("127.0.0.1", slices.Concat(rangeForms(), redirectForms(), dnsForms(), parserForms()))
+	return all, counts
+}
+
+// The page says how many forms there are.
+func TestThePageCountsTheseForms(t *testing.T) {
+	text, err := os.ReadFile("../../docs/threat-model.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, n := ssrfForms(t)
+	for _, want := range []string{
+		fmt.Sprintf("| %d spellings of each of 127.0.0.1 and 169.254.169.254", n["spelling"]/2), fmt.Sprintf(" %d redirects,", n["redirect"]),
+		fmt.Sprintf(" %d answers of name servers", n["dns"]), fmt.Sprintf(" %d URLs that parsers read differently", n["parser"]), fmt.Sprintf("| %d ordinary URLs", len(publicForms())),
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("docs/threat-model.md does not say %q", want)
+		}
+	}
+}
+
+// The whole policy against every form, for each caller: refused, with the code of its class, recorded, and without a
+// connection to anything but the public servers of the world.
+func TestSSRF(t *testing.T) {
+	least := map[string]int{"spelling": 2 * 244, "range": 60, "redirect": 40, "dns": 20, "parser": 30}
+	all, counts := ssrfForms(t)
 	for class, n := range least {
 		if counts[class] < n {
 			t.Errorf("%d forms of class %s, at least %d are due", counts[class], class, n)
