@@ -6,6 +6,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/provider"
 	"github.com/b3abf3ee/portcullis/host/turn"
+	"github.com/b3abf3ee/portcullis/policy/approval"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
@@ -35,7 +36,7 @@ func (s *screen) observer() turn.Observer {
 		},
 		Call: func(tool, _ string, arguments string) {
 			s.line()
-			s.notes.Say("%s %s", console.Bold(tool), console.Dim(console.Cut(arguments, 300)))
+			s.notes.Say("%s %s", console.Bold(tool), console.Dim(console.Cut(approval.VisibleJSON(arguments), 300)))
 		},
 		Progress: func(_ id.Effect, p wire.Progress) {
 			s.line()

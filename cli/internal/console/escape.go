@@ -12,7 +12,7 @@ import (
 // characters, escape sequences, line breaks, direction marks, invisible and private characters) becomes its code
 // point in brackets, ‹U+001B›, and a byte that is not UTF-8 becomes ‹0xFF›. It allows what may be shown and refuses
 // the rest, so that a new kind of invisible character is caught as well. The answer of Line is never changed by Line.
-func Line(s string) string { return escape(s, strconv.IsPrint) }
+func Line(s string) string { return escape(s, plain) }
 
 // Prose makes text of several lines safe: as [Line], and line breaks, tabs, foreign spaces and the joiners that
 // emoji and several scripts need stay as they are. "\r\n" becomes "\n"; any other carriage return is shown, because it
@@ -25,6 +25,17 @@ func Prose(s string) string {
 		}
 		return strconv.IsPrint(r) || unicode.Is(unicode.Zs, r)
 	})
+}
+
+// plain reports characters that are printable and drawn: [strconv.IsPrint] also lets fillers and selectors through, which
+// are not.
+func plain(r rune) bool {
+	switch {
+	case r == 0x034F, r == 0x115F, r == 0x1160, r == 0x17B4, r == 0x17B5, r == 0x2800, r == 0x3164, r == 0xFFA0, // fillers, blanks
+		0x180B <= r && r <= 0x180F, 0xFE00 <= r && r <= 0xFE0F, 0xE0000 <= r && r <= 0xE0FFF: // selectors, tags
+		return false
+	}
+	return strconv.IsPrint(r)
 }
 
 const (
@@ -82,7 +93,7 @@ func asciiJSON(text []byte) []byte {
 	for len(text) > 0 {
 		r, size := utf8.DecodeRune(text)
 		switch {
-		case r == '\n' || r == utf8.RuneError && size == 1 || strconv.IsPrint(r):
+		case r == '\n' || r == utf8.RuneError && size == 1 || plain(r):
 			out = append(out, text[:size]...)
 		case r > 0xffff:
 			hi, lo := surrogates(r)

@@ -26,6 +26,8 @@ func TestLineShowsNothingThatATerminalObeys(t *testing.T) {
 		"byte order mark":     {"\ufeffa", "‹U+FEFF›a"},
 		"tag characters":      {"a\U000e0041", "a‹U+E0041›"},
 		"line separator":      {"a\u2028b", "a‹U+2028›b"},
+		"fillers":             {"a\u3164\u115f\uffa0\u2800b", "a‹U+3164›‹U+115F›‹U+FFA0›‹U+2800›b"},
+		"selectors":           {"a\ufe0fb\U000e0100", "a‹U+FE0F›b‹U+E0100›"},
 		"not UTF-8":           {"a\xff\xfeb", "a‹0xFF›‹0xFE›b"},
 		"replacement is kept": {"a\ufffdb", "a\ufffdb"},
 	} {
