@@ -27,6 +27,7 @@ func reaching() []guard {
 		{"addresses-of-a-client", dir + "resolve.go", "return found, egress.CheckAddresses(answers, open.opened(t)), nil", "return found, egress.Verdict{Allowed: len(answers) > 0}, nil", inNet, "TestSSRF/provider"},
 		{"address-of-the-socket", dir + "connect.go", "Class: Classify(ip)}}, opened); !v.Allowed {", "Class: Classify(ip)}}, opened); false {", inNet, "TestTheSocketIsJudgedAgain"},
 		{"exact-origin", dir + "allowance.go", "if a.origins[t.Origin()] {", "if len(a.origins) > 0 {", inNet, "TestAllowancesAreExactOrigins"},
+		{"private-is-named", dir + "plugin.go", "if p.named(t) {\n\t\treturn p.gate.private", "if true {\n\t\treturn p.gate.private", inNet, "TestAGrantOfEveryHostOpensNoPrivateOrigin"},
 		{"private-is-closed", dir + "allowance.go", "if a.origins[t.Origin()] {", "if true {", inNet, "TestSSRF/client_of_the_host"},
 		{"asked-once", dir + "lane.go", "if l != nil {", "if l != nil && false {", inNet, "TestRebindingIsAskedOnce"},
 		{"absolute-names", dir + "resolve.go", `t.Host()+".")`, "t.Host())", inNet, "TestNamesAreAskedForAsAbsolute"},

@@ -97,6 +97,8 @@ func TestNamesThatLeadToSpecialAddressesAreRefused(t *testing.T) {
 	for class, texts := range special() {
 		for _, text := range texts {
 			for _, open := range []bool{false, true} {
+				call := anywhere(t)
+				call.Grants = snapshot(t, "net.fetch:*", "net.fetch:a.example")
 				w := newWorld(t)
 				w.name("a.example", text)
 				w.serve(netip.AddrPortFrom(netip.MustParseAddr(text).Unmap(), 80).String(), say("reached"))
@@ -104,7 +106,7 @@ func TestNamesThatLeadToSpecialAddressesAreRefused(t *testing.T) {
 				if open {
 					g = w.gate(nil, "http://a.example")
 				}
-				reply, body := get(t, plugin(t, g, anywhere(t)), "http://a.example/")
+				reply, body := get(t, plugin(t, g, call), "http://a.example/")
 				if class == egress.Private && open {
 					if reply.Fault != nil || body != "reached" {
 						t.Errorf("%s is opened and was not reached: %v", text, reply.Fault)

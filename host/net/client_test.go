@@ -190,21 +190,65 @@ func TestTheZeroCallerReachesNothing(t *testing.T) {
 	refusedFor(t, err, egress.HostNotAllowed)
 }
 
-// A refusal of a private address says what the operator would type to open it.
+// A refusal of a private address says what the operator would type to open it, and typing it opens it.
 func TestRefusalsOfPrivateAddressesSayWhatToType(t *testing.T) {
 	w := newWorld(t)
 	w.name("a.example", "10.0.0.1")
-	reply, _ := get(t, plugin(t, w.gate(nil), anywhere(t)), "http://a.example/")
-	faulty(t, reply, wire.CodeDenied, "10.0.0.1", "to open it, add http://a.example:80 to network.allow_private in config.yaml")
+	w.serve("10.0.0.1:80", say("here"))
+	named, every := anywhere(t), anywhere(t)
+	named.Grants = snapshot(t, "net.fetch:a.example")
+	const line, grant = "add http://a.example:80 to network.allow_private in config.yaml", "run `portcullis plugin grant web net.fetch:a.example`"
+	for _, c := range []struct {
+		call PluginCall
+		open []string
+		says []string
+	}{
+		{every, nil, []string{"10.0.0.1", "to open it, " + line + ", and " + grant}},
+		{named, nil, []string{"10.0.0.1", "to open it, " + line}},
+		{every, []string{"http://a.example:80"}, []string{"only for plugins with a grant that names it: " + grant}},
+	} {
+		reply, _ := get(t, plugin(t, w.gate(nil, c.open...), c.call), "http://a.example/")
+		faulty(t, reply, wire.CodeDenied, append(c.says, string(egress.PrivateAddress))...)
+	}
+	if _, body := get(t, plugin(t, w.gate(nil, "http://a.example:80"), named), "http://a.example/"); body != "here" {
+		t.Errorf("body %q", body)
+	}
 	_, _, err := fetch(t, client(t, w.gate(nil), "http://a.example/v1"), "http://a.example/v1")
 	refusedFor(t, err, egress.PrivateAddress)
 	if want := "add allow_private: true below providers.main in config.yaml"; !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q in it", err, want)
 	}
-	// What is typed there is what opens it.
-	opened := w.gate(nil, "http://a.example:80")
-	w.serve("10.0.0.1:80", say("here"))
-	if _, body := get(t, plugin(t, opened, anywhere(t)), "http://a.example/"); body != "here" {
-		t.Errorf("body %q", body)
+}
+
+// What is opened for the machine is open to the plugins whose grants name it: a grant of every host leads no plugin that
+// reads pages of the Internet, nor a redirect of such a page, to a service beside it.
+func TestAGrantOfEveryHostOpensNoPrivateOrigin(t *testing.T) {
+	const origin = "http://git.corp.example"
+	for grants, want := range map[string]egress.Reason{
+		"net.fetch:*":                                 egress.PrivateAddress,
+		"net.fetch:* net.fetch:a.example":             egress.PrivateAddress,
+		"net.fetch:* net.fetch:git.corp.example:8080": egress.PrivateAddress,
+		"net.fetch:* net.fetch:git.corp.example":      egress.Allowed,
+		"net.fetch:* net.fetch:git.corp.example:80":   egress.Allowed,
+		"net.fetch:* net.fetch:git.corp.example:*":    egress.Allowed,
+	} {
+		for _, url := range []string{origin + "/", "http://a.example/"} {
+			w, b := newWorld(t), &book{}
+			w.name("git.corp.example", "10.0.0.1")
+			w.name("a.example", public)
+			w.serve("10.0.0.1:80", say("inside"))
+			w.serve(public+":80", sends(302, origin+"/"))
+			call := anywhere(t)
+			call.Egress = append(call.Egress, wire.Egress{Host: "git.corp.example"}) // declared, even
+			call.Grants = snapshot(t, strings.Fields(grants)...)
+			get(t, plugin(t, w.gate(b, origin), call), url)
+			all := b.all()
+			if got := all[len(all)-1].Reason; got != want {
+				t.Errorf("%s with %s: %s, want %s", url, grants, got, want)
+			}
+			if bad := notPublic(w.dials()); (len(bad) == 0) != (want != egress.Allowed) {
+				t.Errorf("%s with %s: dialled %q", url, grants, bad)
+			}
+		}
 	}
 }

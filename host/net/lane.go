@@ -37,12 +37,13 @@ func (p *PluginHTTP) laneTo(ctx context.Context, t egress.Target) (*lane, []neti
 	}
 	dialCtx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	found, v, err := p.gate.resolve(dialCtx, t, p.gate.private)
+	open := p.opened(t)
+	found, v, err := p.gate.resolve(dialCtx, t, open)
 	if err != nil && ctx.Err() == nil { // the name servers, not the caller, ran out of time
 		v, err = refuse(egress.DNSFailure, "the name could not be resolved in time"), nil
 	}
 	if v.Reason == egress.PrivateAddress {
-		v.Sentence += openForAll(t)
+		v.Sentence += p.howToOpen(t)
 	}
 	if err != nil || !v.Allowed {
 		return nil, found, v, err
@@ -52,7 +53,7 @@ func (p *PluginHTTP) laneTo(ctx context.Context, t egress.Target) (*lane, []neti
 		ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 		defer cancel()
 		defer context.AfterFunc(p.life, cancel)()
-		conn, err := p.gate.connect(ctx, t, found, p.gate.private)
+		conn, err := p.gate.connect(ctx, t, found, open)
 		if err != nil {
 			return nil, &connectError{err}
 		}

@@ -134,3 +134,27 @@ func (p *PluginHTTP) named(t egress.Target) bool {
 	}
 	return false
 }
+
+// opened are the private origins that are open for t: the operator's configuration opens them for the machine, and a
+// grant that names the host for this plugin. A grant of every host is for public addresses, so that no page of the
+// Internet leads a plugin that may read it to a service beside it.
+func (p *PluginHTTP) opened(t egress.Target) Allowances {
+	if p.named(t) {
+		return p.gate.private
+	}
+	return Allowances{}
+}
+
+// howToOpen is what to type when t leads to a private address.
+func (p *PluginHTTP) howToOpen(t egress.Target) string {
+	hint := openForAll(t)
+	if !p.named(t) {
+		place := t.Capabilities()[0].String()
+		grant := "run `portcullis plugin grant " + p.call.Plugin + " " + place + "`"
+		if p.gate.private.opened(t) != nil {
+			return ": it is opened, but only for plugins with a grant that names it: " + grant
+		}
+		hint += ", and " + grant
+	}
+	return hint
+}

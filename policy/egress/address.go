@@ -25,7 +25,7 @@ type Address struct {
 
 // CheckAddresses judges all answers for one name together: a single bad answer refuses the name, so that a mixed
 // answer cannot be retried until the bad address is picked. opened are the private ranges that the operator opened
-// for this plugin; a range opens only what lies wholly in it and is of class Private.
+// for this request; a range opens only what lies wholly in it and is of class Private.
 func CheckAddresses(answers []Address, opened []netip.Prefix) Verdict {
 	if len(answers) == 0 {
 		return refuse(DNSNoAddresses, "the name has no addresses")
@@ -41,7 +41,7 @@ func CheckAddresses(answers []Address, opened []netip.Prefix) Verdict {
 			return refuse(MetadataAddress, "the name leads to "+ip.String()+", a link-local or metadata address")
 		case Private:
 			if !slices.ContainsFunc(opened, func(p netip.Prefix) bool { return p.Contains(ip) }) {
-				return refuse(PrivateAddress, "the name leads to the private address "+ip.String()+", which the operator has not opened")
+				return refuse(PrivateAddress, "the name leads to the private address "+ip.String()+", which is not open to this request")
 			}
 		default:
 			return refuse(NonRoutableAddress, "the name leads to "+ip.String()+", which is not a public address")
