@@ -30,9 +30,13 @@ func egressFields(d net.Decision) []event.Field {
 	for _, a := range d.Addresses {
 		addresses = append(addresses, a.String())
 	}
-	return []event.Field{
+	fields := []event.Field{
 		event.F("caller", d.Caller), event.F("method", d.Method), event.F("origin", d.Origin),
 		event.F("hop", strconv.Itoa(d.Hop)), event.F("addresses", strings.Join(addresses, " ")),
 		event.F("allowed", strconv.FormatBool(d.Allowed)), event.F("reason", string(d.Reason)),
 	}
+	if len(d.Credentials) > 0 {
+		fields = append(fields, event.F("credentials", strings.Join(d.Credentials, " ")))
+	}
+	return fields
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/plugin"
 	"github.com/b3abf3ee/portcullis/host/sandbox"
 	"github.com/b3abf3ee/portcullis/policy/capability"
+	"github.com/b3abf3ee/portcullis/policy/redact"
 )
 
 // pluginAdapter runs the tools of one plugin, whose code is made ready when the first call needs it.
@@ -38,6 +39,7 @@ func (a *pluginAdapter) http(call effect.Call) (sandbox.HTTPDoer, func(), error)
 	c := net.PluginCall{
 		Plugin: a.plugin.ID, Egress: a.plugin.Manifest.Egress, Grants: call.Grants,
 		Core: a.core.ID(), Capabilities: a.core.Capabilities(),
+		Credentials: a.credentials(call), Mask: mask(call),
 		Audit: func(ctx context.Context, d net.Decision) error { return a.h.recordEgress(ctx, d, call) },
 	}
 	if rules, narrows := a.core.Egress(); narrows {
@@ -48,6 +50,28 @@ func (a *pluginAdapter) http(call effect.Call) (sandbox.HTTPDoer, func(), error)
 		return nil, nil, err
 	}
 	return out, out.Close, nil
+}
+
+// credentials are the places of the manifest whose secrets were bound for the call.
+func (a *pluginAdapter) credentials(call effect.Call) []net.Credential {
+	var out []net.Credential
+	for _, place := range a.plugin.Manifest.Credentials {
+		if _, ok := call.Secrets.Value(place.Secret); ok {
+			out = append(out, net.Credential{Place: place, Value: func() string { v, _ := call.Secrets.Value(place.Secret); return v }})
+		}
+	}
+	return out
+}
+
+// mask takes what the host knows as secret out of what a plugin is about to read.
+func mask(call effect.Call) func([]byte) ([]byte, bool) {
+	if call.Redactor == nil || call.Redactor().Len() == 0 {
+		return nil
+	}
+	return func(text []byte) ([]byte, bool) {
+		masked, _, ok := call.Redactor().Mask(redact.ForModel, text)
+		return masked, ok
+	}
 }
 
 // notLoaded is the outcome of a call whose plugin could not be made ready. Nothing of it ran.

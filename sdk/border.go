@@ -12,6 +12,7 @@ type border interface {
 	web
 	fileSystem
 	keySystem
+	signer
 }
 
 type system interface {
@@ -43,6 +44,10 @@ type keySystem interface {
 	kvList(arg []byte) []byte
 }
 
+type signer interface {
+	sign(arg []byte) []byte
+}
+
 // imports is the real border. Only a guest uses it; the assertion has every other
 // build check it too.
 type imports struct{}
@@ -66,3 +71,4 @@ func (imports) kvGet(arg []byte) []byte           { return abi.KVGet(arg) }
 func (imports) kvSet(arg []byte) []byte           { return abi.KVSet(arg) }
 func (imports) kvDelete(arg []byte) []byte        { return abi.KVDelete(arg) }
 func (imports) kvList(arg []byte) []byte          { return abi.KVList(arg) }
+func (imports) sign(arg []byte) []byte            { return abi.Sign(arg) }

@@ -32,6 +32,7 @@ func (s served) kvGet(arg []byte) []byte    { return s(wire.ImportKVGet, arg) }
 func (s served) kvSet(arg []byte) []byte    { return s(wire.ImportKVSet, arg) }
 func (s served) kvDelete(arg []byte) []byte { return s(wire.ImportKVDelete, arg) }
 func (s served) kvList(arg []byte) []byte   { return s(wire.ImportKVList, arg) }
+func (s served) sign(arg []byte) []byte     { return s(wire.ImportSign, arg) }
 func (s served) now() []byte                { return s(wire.ImportNow, nil) }
 
 func (s served) config(name string) (string, bool) {

@@ -13,6 +13,11 @@ type Plugin struct {
 	Capabilities []Capability
 	// Egress lists where the plugin sends requests; needed with net.fetch.
 	Egress []Egress
+	// Credentials lists where the host puts a secret into requests; the plugin
+	// asks for secret.bind:<NAME> and never sees the value.
+	Credentials []Credential
+	// Signing lists what [Host.Sign] can be asked for.
+	Signing []Signing
 	// Settings lists the non-secret values that [Host.Setting] reads.
 	Settings []Setting
 	// Limits is what one call needs at most; zero members mean the host's own.
@@ -27,13 +32,17 @@ type (
 	Capability = wire.Capability
 	// Egress is a host, with port, methods and path prefix when they matter.
 	Egress = wire.Egress
+	// Credential is a place for a secret in requests to one origin.
+	Credential = wire.Credential
+	// Signing is a secret as the key of a message authentication code.
+	Signing = wire.Signing
 	// Setting is a name, a description and a default.
 	Setting = wire.Setting
 	// Limits bounds one call; see the Hard constants of package wire.
 	Limits = wire.Limits
 )
 
-// Values of [Risk], [Approval] and [Recovery].
+// Values of [Risk], [Approval] and [Recovery], and of [Credential] and [Signing].
 const (
 	RiskLow      = wire.RiskLow
 	RiskMedium   = wire.RiskMedium
@@ -47,4 +56,17 @@ const (
 	RecoveryRead       = wire.RecoveryRead
 	RecoveryIdempotent = wire.RecoveryIdempotent
 	RecoveryManual     = wire.RecoveryManual
+
+	InHeader = wire.InHeader
+	InQuery  = wire.InQuery
+	InBasic  = wire.InBasic
+	InPath   = wire.InPath
+	InBody   = wire.InBody
+
+	HMACSHA256 = wire.HMACSHA256
+	HMACSHA512 = wire.HMACSHA512
+
+	KeyText   = wire.KeyText
+	KeyBase64 = wire.KeyBase64
+	KeyHex    = wire.KeyHex
 )

@@ -51,7 +51,8 @@ func NewProgram(p Plugin) (*Program, error) {
 		desc: wire.Description{
 			ABI: wire.ABI, Kind: wire.KindTool,
 			ID: p.ID, Version: p.Version, Summary: p.Summary, License: p.License,
-			Capabilities: p.Capabilities, Egress: p.Egress, Settings: p.Settings, Limits: p.Limits,
+			Capabilities: p.Capabilities, Egress: p.Egress, Credentials: p.Credentials, Signing: p.Signing,
+			Settings: p.Settings, Limits: p.Limits,
 		},
 		tools: make(map[string]ToolSpec, len(p.Tools)),
 	}

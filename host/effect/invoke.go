@@ -82,7 +82,7 @@ func (r *Runtime) asked(p *passage, now time.Time) Call {
 	}
 	return Call{
 		Effect: p.req.ID, Tool: t.Name, Arguments: p.args.Bytes(), Read: p.args.read, Turn: p.turn,
-		Deadline: now.Add(limit), Output: t.Output, Grants: p.entry.grants, Secrets: p.secrets,
+		Deadline: now.Add(limit), Output: t.Output, Grants: p.entry.grants, Secrets: p.secrets, Redactor: p.catalog.Redactor,
 		Progress: func(g wire.Progress) {
 			if p.req.Progress != nil {
 				g.Message = p.catalog.Redactor().Text(redact.ForOperator, g.Message)

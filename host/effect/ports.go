@@ -12,6 +12,7 @@ import (
 	"github.com/b3abf3ee/portcullis/policy/capability"
 	"github.com/b3abf3ee/portcullis/policy/document"
 	"github.com/b3abf3ee/portcullis/policy/principal"
+	"github.com/b3abf3ee/portcullis/policy/redact"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
@@ -42,7 +43,10 @@ type Call struct {
 	Grants    capability.Snapshot
 	Secrets   Bound               // bound for this call; for the host's side of an adapter, never for a guest
 	Progress  func(wire.Progress) // never nil; may be called from the adapter's goroutine only
-	Plan      *Plan               // what a [Planner] said last of this very call; nil for every other adapter
+	// Redactor is what the turn hides, as it stands; never nil. Audit records and error texts of the adapter's own pass
+	// it, and what a guest sends away is held against it.
+	Redactor func() redact.Set
+	Plan     *Plan // what a [Planner] said last of this very call; nil for every other adapter
 }
 
 // Outcome is what an adapter says of one call. Result is set exactly when Status is Succeeded.

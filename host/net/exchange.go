@@ -1,15 +1,12 @@
 package net
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/policy/egress"
@@ -21,14 +18,16 @@ const MaxRedirects = 5
 
 // exchange is one request on its way, as it stands at the current hop.
 type exchange struct {
-	method string
-	target egress.Target
-	header http.Header
-	body   []byte
-	hop    int
-	max    int64 // bytes of the response body
-	unzip  bool  // gzip was offered by us, not by the plugin
-	bound  bool  // the host added a credential of its own: no redirect to another origin is followed
+	method  string
+	target  egress.Target
+	header  http.Header
+	body    []byte
+	hop     int
+	max     int64  // bytes of the response body
+	unzip   bool   // gzip was offered by us, not by the plugin
+	carried []spot // what the host puts into the request at this hop
+	crossed bool   // a redirect led to another origin
+	bound   bool   // the host added a credential of its own: no redirect to another origin is followed
 }
 
 // Do makes one request for the plugin and follows its redirects; it is what the sandbox calls. A "no" is a fault in
@@ -37,7 +36,8 @@ type exchange struct {
 // context was cancelled or that the decision could not be recorded; nothing was sent then.
 //
 // The request is sent with the plugin's headers but those that are the host's to set (see [requestHeader]), and
-// with no credential that the plugin did not write itself. The response body is at most req.MaxBytes, or
+// with the credentials that its manifest declares for the place it goes to; they are added after all else was judged. What
+// the host knows as secret is taken out of the answer. The response body is at most req.MaxBytes, or
 // [wire.MaxBodyBytes], before and after decompression.
 func (p *PluginHTTP) Do(ctx context.Context, req wire.HTTPRequest, body []byte) (wire.HTTPReply, []byte, error) {
 	limit := ExchangeTimeout
@@ -56,14 +56,20 @@ func (p *PluginHTTP) Do(ctx context.Context, req wire.HTTPRequest, body []byte) 
 	if x.header, x.unzip, fault = requestHeader(req.Headers); fault != nil {
 		return wire.HTTPReply{Fault: fault}, nil, nil
 	}
+	if p.call.Mask != nil { // an answer that is searched comes in an encoding that the host undoes
+		x.header["Accept-Encoding"], x.unzip = []string{"gzip"}, true
+	}
 	if len(body) > wire.MaxBodyBytes {
 		return faultf(wire.CodeTooLarge, "the request body has more than %d bytes", wire.MaxBodyBytes)
 	}
 	var v egress.Verdict
-	if x.target, v = egress.ParseURL(req.URL); !v.Allowed {
+	if x.target, v = egress.ParseURL(p.standIn(req.URL)); !v.Allowed {
 		return p.deny(ctx, x, nil, v)
 	}
 	for {
+		if x, v = p.carry(x); !v.Allowed {
+			return p.deny(ctx, x, nil, v)
+		}
 		resp, reply, err := p.send(ctx, x)
 		if resp == nil {
 			return reply, nil, err
@@ -77,6 +83,7 @@ func (p *PluginHTTP) Do(ctx context.Context, req wire.HTTPRequest, body []byte) 
 		if !v.Allowed {
 			return p.deny(ctx, next, nil, v)
 		}
+		next.crossed = x.crossed || next.target.Origin() != x.target.Origin()
 		x = next
 	}
 }
@@ -96,21 +103,17 @@ func (p *PluginHTTP) send(ctx context.Context, x exchange) (*http.Response, wire
 	if !v.Allowed {
 		return fail(p.deny(ctx, x, found, v))
 	}
+	if len(x.carried) > 0 && !p.sealed(x.target, found) {
+		return fail(p.deny(ctx, x, found, refuse(CredentialInsecure, "a credential is sent over https, or to a loopback address whose origin the operator opened")))
+	}
+	req, fit := x.message()
+	if !fit.Allowed {
+		return fail(p.deny(ctx, x, found, fit))
+	}
 	if err := p.record(ctx, x, found, v); err != nil {
 		return nil, wire.HTTPReply{}, err
 	}
-	u, err := url.Parse(x.target.String())
-	if err != nil {
-		return nil, wire.HTTPReply{}, errors.New("net: a judged URL cannot be sent")
-	}
-	req := (&http.Request{
-		Method: x.method, URL: u, Header: x.header, ContentLength: int64(len(x.body)),
-		Body: io.NopCloser(bytes.NewReader(x.body)), GetBody: x.again,
-	}).WithContext(ctx)
-	if len(x.body) == 0 {
-		req.Body, req.GetBody = nil, nil
-	}
-	resp, err := lane.transport.RoundTrip(req)
+	resp, err := lane.transport.RoundTrip(req.WithContext(ctx))
 	if err != nil {
 		return fail(p.broken(ctx, x, err))
 	}
@@ -121,13 +124,11 @@ func (p *PluginHTTP) send(ctx context.Context, x exchange) (*http.Response, wire
 	return resp, wire.HTTPReply{}, nil
 }
 
-func (x exchange) again() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(x.body)), nil }
-
 // record writes the audit record of one decision.
 func (p *PluginHTTP) record(ctx context.Context, x exchange, found []netip.Addr, v egress.Verdict) error {
 	err := p.call.Audit(ctx, Decision{
 		Caller: "plugin " + p.call.Plugin, Method: shown(x.method), Origin: x.target.Origin(), Hop: x.hop,
-		Addresses: found, Allowed: v.Allowed, Reason: v.Reason,
+		Addresses: found, Allowed: v.Allowed, Reason: v.Reason, Credentials: x.names(),
 	})
 	if err != nil {
 		return fmt.Errorf("net: record egress of plugin %s: %w", p.call.Plugin, err)
@@ -198,7 +199,15 @@ func (p *PluginHTTP) finish(ctx context.Context, x exchange, resp *http.Response
 		delete(header, "Content-Encoding")
 		delete(header, "Content-Length")
 	}
-	return wire.HTTPReply{Status: resp.StatusCode, Headers: header, URL: x.target.String()}, body, nil
+	if p.call.Mask != nil && !unzipped && len(body) > 0 && encoded(resp.Header) {
+		return unsearched(x.target)
+	}
+	header, body, ok := p.masked(header, body)
+	shown, readable := p.shownURL(x.target)
+	if !ok || !readable {
+		return unsearched(x.target)
+	}
+	return wire.HTTPReply{Status: resp.StatusCode, Headers: header, URL: shown}, body, nil
 }
 
 func faultf(code wire.Code, format string, args ...any) (wire.HTTPReply, []byte, error) {

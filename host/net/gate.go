@@ -100,4 +100,6 @@ type Decision struct {
 	Addresses []netip.Addr // what the name resolved to, when it came that far
 	Allowed   bool
 	Reason    egress.Reason // stable code
+	// Credentials are the names of the places that the host fills in this request, sorted; never a value.
+	Credentials []string
 }

@@ -21,6 +21,12 @@ type PluginCall struct {
 	Capabilities capability.Snapshot // the core's, as the turn holds them
 	CoreRules    *egress.Policy      // nil: the core does not narrow further
 
+	// Credentials are the places of the manifest whose secrets were bound for this call.
+	Credentials []Credential
+	// Mask takes the values that the host knows out of what a server answered, before the plugin reads it; false: it
+	// cannot be searched, and is not passed on. nil: the host knows none.
+	Mask func(text []byte) (masked []byte, ok bool)
+
 	// Audit records this call's decisions instead of [Config.Audit], for example with the effect's id. The same
 	// rules hold for it.
 	Audit func(ctx context.Context, d Decision) error
@@ -32,6 +38,7 @@ type PluginHTTP struct {
 	call     PluginCall
 	declared egress.Policy // the manifest's rules
 	anywhere []wire.Egress // those of them that leave the host open
+	spots    []spot        // where credentials go
 	life     context.Context
 	end      context.CancelFunc
 
@@ -39,8 +46,8 @@ type PluginHTTP struct {
 	lanes map[string]*lane
 }
 
-// Plugin makes the HTTP of one plugin call. An error means that the manifest's egress is not valid, which
-// installing it would have refused.
+// Plugin makes the HTTP of one plugin call. An error means that the manifest's egress or credentials are not valid,
+// which installing it would have refused.
 func (g *Gate) Plugin(c PluginCall) (*PluginHTTP, error) {
 	p := &PluginHTTP{gate: g, call: c, lanes: map[string]*lane{}}
 	if p.call.Audit == nil {
@@ -55,6 +62,9 @@ func (g *Gate) Plugin(c PluginCall) (*PluginHTTP, error) {
 	}
 	var err error
 	if p.declared, err = egress.NewPolicy(rules...); err != nil {
+		return nil, err
+	}
+	if p.spots, err = spots(c.Credentials); err != nil {
 		return nil, err
 	}
 	p.life, p.end = context.WithCancel(context.Background())

@@ -16,6 +16,16 @@ const (
 	InsecureURL egress.Reason = "insecure_url"
 	// RedirectNotFollowed: somebody else's redirect rule was put on a client that follows none.
 	RedirectNotFollowed egress.Reason = "redirect_not_followed"
+	// CredentialClobbered: the plugin filled a place that the host puts a credential into.
+	CredentialClobbered egress.Reason = "credential_clobbered"
+	// CredentialInsecure: the credential would be sent in the clear.
+	CredentialInsecure egress.Reason = "credential_insecure"
+	// CredentialUnfit: the value cannot stand in its place.
+	CredentialUnfit egress.Reason = "credential_unfit"
+	// PlaceholderMisplaced: a placeholder stands where no credential is declared.
+	PlaceholderMisplaced egress.Reason = "placeholder_misplaced"
+	// RangeWithCredential: part of an answer was asked for with a credential.
+	RangeWithCredential egress.Reason = "range_with_credential"
 	// InsecureRedirect: a redirect leads from https to http.
 	InsecureRedirect egress.Reason = "insecure_redirect"
 	// CredentialRedirect: a request to which the host added a credential is redirected to another origin.

@@ -13,9 +13,11 @@ const (
 	MaxBytes        = 1 << 20  // of the file
 	MaxWasmBytes    = 64 << 20 // of the binary it names
 	MaxSchemaBytes  = 64 << 10 // of one schema
-	MaxTools        = 128      // count, as are the next four
+	MaxTools        = 128      // count, as are the next six
 	MaxCapabilities = 64
 	MaxEgress       = 64
+	MaxCredentials  = 32
+	MaxSigning      = 16
 	MaxSettings     = 64
 	MaxSymbols      = 256  // exports, and imports
 	MaxText         = 4096 // bytes of one description, summary or reason
@@ -35,6 +37,8 @@ type Manifest struct {
 	Imports         []string          `json:"imports"` // module.name, see [wire.JoinImport]
 	Capabilities    []wire.Capability `json:"capabilities,omitempty"`
 	Egress          []wire.Egress     `json:"egress,omitempty"`
+	Credentials     []wire.Credential `json:"credentials,omitempty"`
+	Signing         []wire.Signing    `json:"signing,omitempty"`
 	Settings        []wire.Setting    `json:"settings,omitempty"`
 	Limits          wire.Limits       `json:"limits"`
 	Tools           []wire.Tool       `json:"tools"`
@@ -63,6 +67,8 @@ func New(d wire.Description, w Wasm, exports, imports []string) *Manifest {
 		Imports:         sortedUnique(imports),
 		Capabilities:    d.Capabilities,
 		Egress:          d.Egress,
+		Credentials:     d.Credentials,
+		Signing:         d.Signing,
 		Settings:        d.Settings,
 		Limits:          d.Limits,
 		Tools:           d.Tools,
@@ -103,7 +109,8 @@ func (m *Manifest) Uses(name string) bool {
 }
 
 // Importable reports whether some import of the contract needs the capability
-// name; the others, such as secret.bind:<NAME>, are used by the host.
+// name and nothing else does. The others are used by the host, as secret.bind:<NAME>
+// is for the places under credentials.
 func Importable(name string) bool {
 	for _, need := range []string{wire.CapFSRead, wire.CapFSWrite, wire.CapKV, wire.CapNetFetch} {
 		if wire.Satisfies(name, need) {

@@ -71,7 +71,7 @@ func TestNewTakesTheAuthorsPartWhole(t *testing.T) {
 	m := full(t)
 	d := wire.Description{
 		ABI: m.ABI, Kind: m.Kind, ID: m.ID, Version: m.Version, Summary: m.Summary, License: m.License,
-		Capabilities: m.Capabilities, Egress: m.Egress, Settings: m.Settings, Limits: m.Limits, Tools: m.Tools,
+		Capabilities: m.Capabilities, Egress: m.Egress, Credentials: m.Credentials, Signing: m.Signing, Settings: m.Settings, Limits: m.Limits, Tools: m.Tools,
 	}
 	exports := append(slices.Clone(m.Exports), m.Exports[0])
 	slices.Reverse(exports)

@@ -42,6 +42,8 @@ func (m *Manifest) Validate() error {
 	c.symbols()
 	c.capabilities()
 	c.egress()
+	c.credentials()
+	c.signing()
 	c.settings()
 	c.limits()
 	c.tools()

@@ -61,6 +61,62 @@ func TestEachRuleReportsItsPath(t *testing.T) {
 		{func(m *manifest.Manifest) { m.Egress[0].PathPrefix = "/a/../b" }, "egress[0].path_prefix", "has no .."},
 		{func(m *manifest.Manifest) { m.Egress[0].PathPrefix = "/%2e%2e/" }, "egress[0].path_prefix", "is not a path"},
 		{func(m *manifest.Manifest) { m.Egress[0].Reason = "" }, "egress[0].reason", "is missing"},
+		{func(m *manifest.Manifest) { m.Credentials[0].Name = "Weather" }, "credentials[0].name", `"Weather" is not a name such as api_token`},
+		{func(m *manifest.Manifest) { m.Credentials[0].Secret = "A-B" }, "credentials[0].secret", "not the name of a secret" + dots},
+		{func(m *manifest.Manifest) { m.Credentials[0].Secret, m.Credentials[0].Template = "OTHER", "" }, "credentials[0].secret", "secret.bind:OTHER is not among"},
+		{func(m *manifest.Manifest) {
+			m.Tools[0].Capabilities, m.Tools[1].Capabilities, m.Signing = m.Tools[0].Capabilities[:1], nil, nil
+		}, "credentials[0].secret", "no tool lists secret.bind:WEATHER_TOKEN"},
+		{func(m *manifest.Manifest) { m.Credentials[0].Reason = "" }, "credentials[0].reason", "is missing"},
+		{func(m *manifest.Manifest) { m.Credentials[0].In = "cookie" }, "credentials[0].in", `"cookie" is not one of header, query, basic, path, body`},
+		{func(m *manifest.Manifest) { m.Credentials[0].Field = "Host" }, "credentials[0].field", `"Host" is not a header`},
+		{func(m *manifest.Manifest) { m.Credentials[0].Field = "accept-encoding" }, "credentials[0].field", "is not a header"},
+		{func(m *manifest.Manifest) { m.Credentials[0].Field = "X Y" }, "credentials[0].field", "is not a header"},
+		{func(m *manifest.Manifest) { m.Credentials[0].In, m.Credentials[0].Field = "query", "a=b" }, "credentials[0].field", "query parameter"},
+		{func(m *manifest.Manifest) {
+			m.Credentials[0].In, m.Credentials[0].Field, m.Credentials[0].Template = "body", "/a~2", ""
+		}, "credentials[0].field", "neither a JSON pointer"},
+		{func(m *manifest.Manifest) { m.Credentials[0].In, m.Credentials[0].Template = "path", "" }, "credentials[0].field", `"Authorization" has no meaning for path`},
+		{func(m *manifest.Manifest) { m.Credentials[0].In, m.Credentials[0].Field = "path", "" }, "credentials[0].template", "the plugin writes {WEATHER_TOKEN} itself"},
+		{func(m *manifest.Manifest) { m.Credentials[0].Template = "Bearer {TOKEN}" }, "credentials[0].template", "must hold {WEATHER_TOKEN} once"},
+		{func(m *manifest.Manifest) { m.Credentials[0].Template = "{WEATHER_TOKEN}{WEATHER_TOKEN}" }, "credentials[0].template", "once"},
+		{func(m *manifest.Manifest) { m.Credentials[0].Template = "a\r\nb: {WEATHER_TOKEN}" }, "credentials[0].template", "printable ASCII"},
+		{func(m *manifest.Manifest) {
+			m.Credentials[0].In, m.Credentials[0].Field, m.Credentials[0].Template = "basic", "", ""
+		}, "credentials[0].template", "write user:{WEATHER_TOKEN}"},
+		{func(m *manifest.Manifest) {
+			m.Credentials[0].In, m.Credentials[0].Field, m.Credentials[0].Template = "basic", "", "a:b:{WEATHER_TOKEN}"
+		}, "credentials[0].template", "one : between"},
+		{func(m *manifest.Manifest) { m.Credentials[0].Origin = "https://api.example.com:8443/" }, "credentials[0].origin", "is not scheme, host and port"},
+		{func(m *manifest.Manifest) { m.Credentials[0].Origin = "https://*.example.com" }, "credentials[0].origin", "is not scheme, host and port"},
+		{func(m *manifest.Manifest) { m.Credentials[0].Origin = "https://api.example.com:443" }, "credentials[0].origin", "is not scheme, host and port"},
+		{func(m *manifest.Manifest) { m.Credentials[0].Origin = "http://api.example.com:8443" }, "credentials[0].origin", "is not https"},
+		{func(m *manifest.Manifest) { m.Credentials[0].Origin = "https://evil.example:8443" }, "credentials[0].origin", "no entry of egress leads to https://evil.example:8443"},
+		{func(m *manifest.Manifest) { m.Credentials[0].Origin = "https://api.example.com" }, "credentials[0].origin", "no entry of egress leads"},
+		{func(m *manifest.Manifest) { m.Credentials[0].PathPrefix = "v2" }, "credentials[0].path_prefix", "begins with /"},
+		{func(m *manifest.Manifest) {
+			m.Credentials = append(m.Credentials, m.Credentials[0])
+			m.Credentials[1].Name, m.Credentials[1].Field, m.Credentials[1].PathPrefix = "again", "authorization", "/v2/x"
+		}, "credentials[1]", "goes where credentials[0] goes"},
+		{func(m *manifest.Manifest) {
+			m.Credentials = append(m.Credentials, m.Credentials[0])
+			m.Credentials[1].Name, m.Credentials[1].In, m.Credentials[1].Field, m.Credentials[1].Template = "again", "basic", "", "{WEATHER_TOKEN}:"
+		}, "credentials[1]", "goes where credentials[0] goes"},
+		{func(m *manifest.Manifest) {
+			m.Credentials = append(m.Credentials, m.Credentials[0])
+			m.Credentials[1].Field = "X-Other"
+		}, "credentials[1]", "is there already as [0]"},
+		{func(m *manifest.Manifest) { m.Credentials = slices.Repeat(m.Credentials, manifest.MaxCredentials+1) }, "credentials", "at most 32" + dots},
+		{func(m *manifest.Manifest) { m.Signing[0].Name = "" }, "signing[0].name", "is not a name such as"},
+		{func(m *manifest.Manifest) { m.Signing[0].Secret = "OTHER" }, "signing[0].secret", "not among the plugin's own"},
+		{func(m *manifest.Manifest) { m.Signing[0].Algorithm = "hmac-sha1" }, "signing[0].algorithm", `"hmac-sha1" is not one of hmac-sha256, hmac-sha512`},
+		{func(m *manifest.Manifest) { m.Signing[0].Key = "raw" }, "signing[0].key", `"raw" is not one of text, base64, hex`},
+		{func(m *manifest.Manifest) { m.Signing[0].Reason = "" }, "signing[0].reason", "is missing"},
+		{func(m *manifest.Manifest) { m.Signing = append(m.Signing, m.Signing[0]) }, "signing[1]", "is there already"},
+		{func(m *manifest.Manifest) { m.Signing = slices.Repeat(m.Signing, manifest.MaxSigning+1) }, "signing", "at most 16" + dots},
+		{func(m *manifest.Manifest) {
+			m.Imports, m.Signing = append(m.Imports, "extism:host/user.portcullis_sign"), nil
+		}, "signing", "is empty, but the plugin imports portcullis_sign"},
 		{func(m *manifest.Manifest) { m.Settings[0].Name = "Base" }, "settings[0].name", "setting name"},
 		{func(m *manifest.Manifest) { m.Settings[0].Description = "" }, "settings[0].description", "is missing"},
 		{func(m *manifest.Manifest) { m.Settings[0].Default = strings.Repeat("x", wire.MaxSetting+1) }, "settings[0].default", "at most"},
@@ -149,5 +205,20 @@ func TestUsesAndAsksAndTool(t *testing.T) {
 	}
 	if _, ok := m.Tool("demo.none"); ok {
 		t.Error("Tool found one that is not there")
+	}
+}
+
+// A loopback server is a developer's own machine, and the one place that a secret goes to in the clear.
+func TestAPlainOriginIsLoopback(t *testing.T) {
+	for origin, ok := range map[string]bool{
+		"http://127.0.0.1:8080": true, "http://localhost:8080": true, "http://[::1]:8080": true,
+		"http://127.0.0.1.example.com:8080": false, "http://10.0.0.1:8080": false, "http://localhost.example.com:8080": false,
+	} {
+		m := full(t)
+		m.Egress = append(m.Egress, wire.Egress{Host: "*", Reason: "r"})
+		m.Credentials[0].Origin = origin
+		if err := m.Validate(); (err == nil) != ok {
+			t.Errorf("%s: %v", origin, err)
+		}
 	}
 }

@@ -48,6 +48,7 @@ const (
 	ImportKVSet    = "portcullis_kv_set"    // frame [KVSetRequest]+value; reply frame [KVSetReply]
 	ImportKVDelete = "portcullis_kv_delete" // frame [KVDeleteRequest]; reply frame [Ack]
 	ImportKVList   = "portcullis_kv_list"   // frame [KVListRequest]; reply frame [KVListReply]
+	ImportSign     = "portcullis_sign"      // frame [SignRequest]+bytes; reply frame [SignReply]+code
 
 	// ImportLoad copies a block into the caller's memory and ImportStore the
 	// other way: (block offset i64, pointer i32, bytes i32), no result. Out of
@@ -58,17 +59,18 @@ const (
 
 // Capability names that an import can need.
 const (
-	CapFSRead   = "fs.read"
-	CapFSWrite  = "fs.write"
-	CapKV       = "kv"
-	CapNetFetch = "net.fetch"
+	CapFSRead     = "fs.read"
+	CapFSWrite    = "fs.write"
+	CapKV         = "kv"
+	CapNetFetch   = "net.fetch"
+	CapSecretBind = "secret.bind"
 )
 
 // Import is what the contract knows about one import of a guest.
 type Import struct {
 	// Needs is the capability without which the import must not be linked, or
-	// empty. [CapNetFetch] means some net.fetch:<host>: which host is checked
-	// when the call is made.
+	// empty. [CapNetFetch] means some net.fetch:<host>, and [CapSecretBind] some
+	// secret.bind:<name>: which is checked when the call is made.
 	Needs string
 	// Refused says, for an import that no guest gets, what to use instead.
 	Refused string
@@ -122,6 +124,8 @@ func hostImport(name string) (Import, bool) {
 		return Import{Needs: CapFSWrite}, true
 	case ImportKVGet, ImportKVSet, ImportKVDelete, ImportKVList:
 		return Import{Needs: CapKV}, true
+	case ImportSign:
+		return Import{Needs: CapSecretBind}, true
 	}
 	return Import{}, false
 }

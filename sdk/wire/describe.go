@@ -12,6 +12,8 @@ type Description struct {
 	License      string       `json:"license"` // SPDX expression
 	Capabilities []Capability `json:"capabilities,omitempty"`
 	Egress       []Egress     `json:"egress,omitempty"`
+	Credentials  []Credential `json:"credentials,omitempty"`
+	Signing      []Signing    `json:"signing,omitempty"`
 	Settings     []Setting    `json:"settings,omitempty"`
 	Limits       Limits       `json:"limits"`
 	Tools        []Tool       `json:"tools"`

@@ -80,7 +80,7 @@ func ValidCapability(s string) bool {
 		return !has
 	case CapNetFetch:
 		return !has || validHostPort(arg)
-	case "secret.bind", "mcp.connect", "mcp.call", "tool.call", "channel.receive", "channel.deliver", "agents.spawn":
+	case CapSecretBind, "mcp.connect", "mcp.call", "tool.call", "channel.receive", "channel.deliver", "agents.spawn":
 		return has && wordOf(arg, isSegment, isSegment)
 	}
 	return false

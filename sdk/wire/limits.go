@@ -25,6 +25,7 @@ const (
 	MaxKVKeys      = 1000    // keys of one plugin and principal, count
 	MaxKVTotal     = 4 << 20 // values of one plugin and principal together
 	MaxURL         = 8 << 10
+	MaxSignBytes   = 1 << 20 // signed in one portcullis_sign
 	MaxSetting     = 4 << 10 // value of one setting
 	MaxHeaderCount = 100     // HTTP header lines in one request or reply
 )

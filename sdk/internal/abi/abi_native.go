@@ -35,3 +35,4 @@ func hostKVGet(uint64) uint64    { return outside("portcullis_kv_get") }
 func hostKVSet(uint64) uint64    { return outside("portcullis_kv_set") }
 func hostKVDelete(uint64) uint64 { return outside("portcullis_kv_delete") }
 func hostKVList(uint64) uint64   { return outside("portcullis_kv_list") }
+func hostSign(uint64) uint64     { return outside("portcullis_sign") }

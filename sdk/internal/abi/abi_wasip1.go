@@ -102,3 +102,6 @@ func hostKVDelete(arg uint64) uint64
 
 //go:wasmimport extism:host/user portcullis_kv_list
 func hostKVList(arg uint64) uint64
+
+//go:wasmimport extism:host/user portcullis_sign
+func hostSign(arg uint64) uint64

@@ -51,6 +51,9 @@ func KVDelete(arg []byte) []byte { return exchange(hostKVDelete, arg) }
 // KVList reads a page of keys.
 func KVList(arg []byte) []byte { return exchange(hostKVList, arg) }
 
+// Sign makes one message authentication code.
+func Sign(arg []byte) []byte { return exchange(hostSign, arg) }
+
 // Config reads one non-secret setting; ok is false when it has no value.
 func Config(name string) (value string, ok bool) {
 	key := block([]byte(name))
