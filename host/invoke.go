@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/b3abf3ee/portcullis/host/core"
+	"github.com/b3abf3ee/portcullis/host/credential"
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/net"
 	"github.com/b3abf3ee/portcullis/host/plugin"
@@ -26,7 +27,7 @@ func (a *pluginAdapter) Invoke(ctx context.Context, call effect.Call) effect.Out
 	if err != nil {
 		return notLoaded(ctx, err)
 	}
-	return sandbox.NewAdapter(loaded, sandbox.Ports{KV: a.h.cfg.Store, HTTP: a.http}).Invoke(ctx, call)
+	return sandbox.NewAdapter(loaded, sandbox.Ports{KV: a.h.cfg.Store, HTTP: a.http, Sign: a.signer}).Invoke(ctx, call)
 }
 
 func meets(s capability.Snapshot, need string) bool {
@@ -50,6 +51,11 @@ func (a *pluginAdapter) http(call effect.Call) (sandbox.HTTPDoer, func(), error)
 		return nil, nil, err
 	}
 	return out, out.Close, nil
+}
+
+// signer is what the call may have signed: what the manifest declares, with the secrets that were bound for it.
+func (a *pluginAdapter) signer(call effect.Call) sandbox.Signer {
+	return credential.NewSigner(a.plugin.Manifest.Signing, call.Secrets)
 }
 
 // credentials are the places of the manifest whose secrets were bound for the call.

@@ -33,7 +33,7 @@ func TestTheGuideNamesWhatThereIs(t *testing.T) {
 	for _, name := range []string{
 		wire.ImportLog, wire.ImportEmit, wire.ImportNow, wire.ImportRandom, wire.ImportHTTP,
 		wire.ImportFSStat, wire.ImportFSRead, wire.ImportFSList, wire.ImportFSWrite, wire.ImportFSMkdir, wire.ImportFSRemove, wire.ImportFSRename,
-		wire.ImportKVGet, wire.ImportKVSet, wire.ImportKVDelete, wire.ImportKVList,
+		wire.ImportKVGet, wire.ImportKVSet, wire.ImportKVDelete, wire.ImportKVList, wire.ImportSign,
 	} {
 		imp, _ := wire.LookupImport(wire.ModuleHost, name)
 		row := "| `" + name + "` | `" + imp.Needs + "` |"
@@ -64,6 +64,9 @@ func TestTheGuideNamesWhatThereIs(t *testing.T) {
 		wire.Progress{},
 		wire.Now{},
 		wire.RandomRequest{},
+		wire.SignRequest{},
+		wire.Credential{},
+		wire.Signing{},
 	} {
 		for f := range reflect.TypeOf(message).Fields() {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

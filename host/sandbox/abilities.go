@@ -18,13 +18,15 @@ const (
 	MayWriteFiles                       // fs.write
 	MayKeepValues                       // kv
 	MayFetch                            // net.fetch, to hosts that are checked by the call
+	MaySign                             // secret.bind, with secrets that were bound for the call
 )
 
 // AbilitiesFrom asks allows for each requirement word: fs.read, fs.write, kv,
-// net.fetch. For the last, allows says whether any host is granted.
+// net.fetch, secret.bind. For the last two, allows says whether any host or secret
+// is granted.
 func AbilitiesFrom(allows func(need string) bool) Abilities {
 	var a Abilities
-	for _, need := range []string{wire.CapFSRead, wire.CapFSWrite, wire.CapKV, wire.CapNetFetch} {
+	for _, need := range needWords() {
 		if allows(need) {
 			a |= abilityOf(need)
 		}
@@ -50,8 +52,15 @@ func abilityOf(need string) Abilities {
 		return MayKeepValues
 	case wire.CapNetFetch:
 		return MayFetch
+	case wire.CapSecretBind:
+		return MaySign
 	}
 	return 0
+}
+
+// needWords are the requirement words that an ability stands for.
+func needWords() []string {
+	return []string{wire.CapFSRead, wire.CapFSWrite, wire.CapKV, wire.CapNetFetch, wire.CapSecretBind}
 }
 
 // Has reports whether a includes all of b.
@@ -60,7 +69,7 @@ func (a Abilities) Has(b Abilities) bool { return a&b == b }
 // String lists the requirement words, or "nothing".
 func (a Abilities) String() string {
 	var words []string
-	for _, need := range []string{wire.CapFSRead, wire.CapFSWrite, wire.CapKV, wire.CapNetFetch} {
+	for _, need := range needWords() {
 		if a.Has(abilityOf(need)) {
 			words = append(words, need)
 		}

@@ -81,7 +81,7 @@ func TestAbilityNotGivenToTheCallIsDenied(t *testing.T) {
 			}
 		}
 	}
-	if denied != 12 || len(kv.values) != 0 {
+	if denied != 13 || len(kv.values) != 0 {
 		t.Errorf("%d abilities tried, values %v", denied, kv.values)
 	}
 }

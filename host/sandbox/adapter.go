@@ -21,6 +21,8 @@ type Ports struct {
 	// HTTP makes the network of one call, under the rules of that call, and
 	// what ends it; nil: no network. It is asked only when the call may fetch.
 	HTTP func(call effect.Call) (HTTPDoer, func(), error)
+	// Sign is what one call may have signed; nil: nothing. It is asked only when the call may.
+	Sign func(call effect.Call) Signer
 }
 
 // Adapter runs a plugin's tools for the gate. It implements [effect.Adapter]
@@ -73,6 +75,9 @@ func (a *Adapter) Invoke(ctx context.Context, call effect.Call) effect.Outcome {
 		}
 		defer end()
 		opt.HTTP = doer
+	}
+	if a.ports.Sign != nil && opt.Abilities.Has(MaySign) {
+		opt.Sign = a.ports.Sign(call)
 	}
 	input, err := encodeCall(call)
 	if err != nil {

@@ -54,7 +54,7 @@ func fixture(t testing.TB, name string) []byte {
 }
 
 // everything is all abilities.
-const everything = sandbox.MayReadFiles | sandbox.MayWriteFiles | sandbox.MayKeepValues | sandbox.MayFetch
+const everything = sandbox.MayReadFiles | sandbox.MayWriteFiles | sandbox.MayKeepValues | sandbox.MayFetch | sandbox.MaySign
 
 // small are limits under which every outcome is reached soon.
 func small() sandbox.Limits {

@@ -119,8 +119,11 @@ func (m *binary) checkImport(sp spec, imp binImport, host served) *LoadError {
 	}
 	if need := abilityOf(known.Needs); !sp.granted.Has(need) && !sp.describing {
 		word := known.Needs
-		if word == wire.CapNetFetch {
+		switch word {
+		case wire.CapNetFetch:
 			word += ":<host>"
+		case wire.CapSecretBind:
+			word += ":<NAME>"
 		}
 		return refuse(sp.name, CodeNotGranted, "asks for %s, not granted: grant %s with `portcullis plugin grant %s %s`", imp.name, word, sp.name, word)
 	}

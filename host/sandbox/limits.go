@@ -28,6 +28,7 @@ const (
 	maxLogTotal    = 256 << 10              // bytes of all log lines of one call
 	maxRandomTotal = 1 << 20                // random bytes of one call, by portcullis_random and by WASI
 	maxKVBytes     = 16 << 20               // values of portcullis_kv_*, read and written in one call
+	maxSigned      = 16 << 20               // bytes signed for one call
 	hostMargin     = 100 * time.Millisecond // or a tenth of what is left, if less: a port's deadline before the call's
 	progressEvery  = 100 * time.Millisecond
 	pageSize       = 64 << 10

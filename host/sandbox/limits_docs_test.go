@@ -54,6 +54,7 @@ func TestTheThreatModelHasTheBounds(t *testing.T) {
 		"file bytes, read and written":           size(usual.FileBytes),
 		"one page of a listing":                  fmt.Sprint(wire.MaxListEntries),
 		"values, read and written in a call":     size(maxKVBytes),
+		"bytes signed in a call":                 size(maxSigned),
 		"values kept for a plugin and principal": size(wire.MaxKVTotal),
 		"log lines and progress":                 fmt.Sprint(usual.LogLines),
 		"log bytes":                              size(maxLogTotal),

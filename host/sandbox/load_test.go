@@ -118,16 +118,19 @@ func TestUngrantedImportsAreRefused(t *testing.T) {
 		if imp.Needs != "" {
 			needs++
 			word := imp.Needs
-			if word == "net.fetch" {
+			switch word {
+			case "net.fetch":
 				word = "net.fetch:<host>"
+			case "secret.bind":
+				word = "secret.bind:<NAME>"
 			}
 			_, err := e.LoadForeign(t.Context(), sandbox.Foreign{Name: "web", Wasm: wasm, Exports: []string{"run"}, Granted: everything &^ grant})
 			wantRefused(t, err, sandbox.CodeNotGranted, "plugin web asks for "+fn+", not granted: grant "+word+" with `portcullis plugin grant web "+word+"`")
 		}
 		loadWith(t, e, sandbox.Foreign{Name: "web", Wasm: wasm, Exports: []string{"run"}, Granted: grant})
 	}
-	if needs != 12 {
-		t.Errorf("%d host functions need a capability, the contract has 12", needs)
+	if needs != 13 {
+		t.Errorf("%d host functions need a capability, the contract has 13", needs)
 	}
 }
 

@@ -30,6 +30,7 @@ type CallOptions struct {
 	KV        KV // nil answers with "unavailable"
 	Scope     KVScope
 	HTTP      HTTPDoer // nil answers with "unavailable"
+	Sign      Signer   // nil answers with "unavailable"
 	// Progress receives progress at most every 100 ms, on the goroutine that
 	// runs the guest; nil drops it. It must not block.
 	Progress func(wire.Progress)
@@ -48,6 +49,7 @@ type Session struct {
 	stats    Stats
 	logBytes int64
 	kvBytes  int64 // of values, read and written
+	signed   int64 // bytes
 	// portsUntil is when calls of ports end: fixed at the first.
 	portsUntil time.Time
 	logs       []wire.LogRecord
@@ -107,6 +109,7 @@ var abilityTable = []ability{
 	{name: wire.ImportKVSet, needs: MayKeepValues, serve: framed((*Session).valueSet)},
 	{name: wire.ImportKVDelete, needs: MayKeepValues, serve: framed((*Session).valueDelete)},
 	{name: wire.ImportKVList, needs: MayKeepValues, serve: framed((*Session).valueList)},
+	{name: wire.ImportSign, needs: MaySign, serve: framed((*Session).sign)},
 }
 
 // AbilityNames lists the host functions that [Session.Serve] answers.

@@ -20,8 +20,13 @@ func (w *world) exchange(r wire.HTTPRequest, body []byte) (wire.HTTPReply, []byt
 	no := func(code sdk.Code, message string) (wire.HTTPReply, []byte) {
 		return wire.HTTPReply{Fault: &sdk.Fault{Code: code, Message: message}}, nil
 	}
+	crossed := false
 	for range maxRedirects + 1 {
-		u, err := url.Parse(r.URL)
+		sent, out, carried, fault := w.place(r, body, crossed)
+		if fault != nil {
+			return wire.HTTPReply{Fault: fault}, nil
+		}
+		u, err := url.Parse(sent.URL)
 		if err != nil || u.Host == "" || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
 			return no(sdk.Invalid, r.URL+" is not an absolute http or https URL")
 		}
@@ -34,10 +39,15 @@ func (w *world) exchange(r wire.HTTPRequest, body []byte) (wire.HTTPReply, []byt
 		if _, err := http.NewRequest(r.Method, r.URL, nil); err != nil {
 			return no(sdk.Invalid, err.Error())
 		}
-		resp := w.once(r, u, body)
+		resp := w.once(sent, u, out)
 		next, err := resp.Location()
 		if r.NoRedirect || resp.StatusCode < 300 || resp.StatusCode > 399 || err != nil {
 			return w.finish(r, resp)
+		}
+		if next.Scheme != u.Scheme || next.Host != u.Host {
+			if crossed = true; carried {
+				return no(sdk.Denied, "the redirect leads to another origin, and the request carries a credential")
+			}
 		}
 		r.URL = next.String()
 		if resp.StatusCode < 307 {
@@ -71,7 +81,13 @@ func (w *world) finish(r wire.HTTPRequest, resp *http.Response) (wire.HTTPReply,
 	if int64(out.Len()) > limit {
 		return wire.HTTPReply{Fault: &sdk.Fault{Code: sdk.TooLarge, Message: "the response has more than " + strconv.FormatInt(limit, 10) + " bytes"}}, nil
 	}
-	return wire.HTTPReply{Status: resp.StatusCode, Headers: resp.Header, URL: r.URL}, out.Bytes()
+	header := map[string][]string{}
+	for name, values := range resp.Header {
+		for _, v := range values {
+			header[name] = append(header[name], w.masked(v))
+		}
+	}
+	return wire.HTTPReply{Status: resp.StatusCode, Headers: header, URL: w.masked(r.URL)}, []byte(w.masked(out.String()))
 }
 
 // listed checks a request against the manifest's egress.

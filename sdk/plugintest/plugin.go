@@ -113,6 +113,14 @@ func (p *Plugin) Setting(name, value string) *Plugin {
 	return p
 }
 
+// Secret sets what the operator keeps under a name. A secret that no test sets has
+// a value of its own. The plugin does not see it: the handler of [Plugin.HTTP]
+// does, where the manifest's credentials put it.
+func (p *Plugin) Secret(name, value string) *Plugin {
+	p.world.secrets[name] = value
+	return p
+}
+
 // Fail makes a host function answer with a fault: function is an import of
 // package wire, about the path, key or URL it is to fail for ("" for all).
 func (p *Plugin) Fail(function, about string, code sdk.Code, message string) *Plugin {

@@ -21,6 +21,7 @@ type world struct {
 	http     http.Handler
 	now      time.Time
 	settings map[string]string
+	secrets  map[string]string // set by the test
 	failures []failure
 	logs     []wire.LogRecord
 	progress []wire.Progress
@@ -39,6 +40,7 @@ func newWorld(d wire.Description) *world {
 		keys:     keys{},
 		now:      time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		settings: map[string]string{},
+		secrets:  map[string]string{},
 	}
 }
 
@@ -104,6 +106,8 @@ func (w *world) framed(t testing.TB, function string, header, body []byte) []byt
 	case wire.ImportHTTP:
 		reply, out := w.exchange(decode[wire.HTTPRequest](t, header, wire.MaxHeaderBytes), body)
 		return frame(t, reply, out)
+	case wire.ImportSign:
+		return w.sign(t, decode[wire.SignRequest](t, header, wire.MaxHeaderBytes), body)
 	case wire.ImportKVGet, wire.ImportKVSet, wire.ImportKVDelete, wire.ImportKVList:
 		return w.keys.serve(t, function, header, body)
 	}
