@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -180,11 +181,12 @@ func splitOrigin(s string) (scheme, host string, port int, ok bool) {
 		}
 		host, port = rest[:i], n
 	}
-	return scheme, host, port, host == "[::1]" || !strings.Contains(host, "*") && hostPattern(host)
+	return scheme, host, port, loopbackHost(host) || !strings.Contains(host, "*") && hostPattern(host)
 }
 
 func loopbackHost(host string) bool {
-	return host == "localhost" || host == "[::1]" || strings.HasPrefix(host, "127.") && strings.Trim(host, "0123456789.") == ""
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || host == "[::1]" || err == nil && ip.Is4() && ip.IsLoopback()
 }
 
 // leadsTo reports an entry that covers the origin.
