@@ -87,7 +87,9 @@ type agent struct {
 	narrows     bool // egress is there, be it empty
 	approval    approval.Rules
 	limits      Limits
-	workspace   string // as written
+	process     Process
+	processAt   Position // zero when the section is not there
+	workspace   string   // as written
 	workspaceAt Position
 }
 
@@ -112,12 +114,26 @@ func decodeAgent(path string, data []byte) (agent, error) {
 		may("egress", func(v value) { a.egress, a.narrows = r.egress(v), true }),
 		may("approval", func(v value) { a.approval = r.approval(v) }),
 		may("limits", func(v value) { r.limits(v, &a.limits) }),
+		may("process", func(v value) { a.process, a.processAt = r.process(v), v.at }),
 		may("workspace", func(v value) { a.workspace, a.workspaceAt = r.folder(v), r.begin(v.node) }),
 	)
+	r.fits(&a)
 	if err := r.err(); err != nil {
 		return agent{}, err
 	}
 	return a, nil
+}
+
+// fits holds the process section against the others: what nothing enforces is not a key.
+func (r *reading) fits(a *agent) {
+	need, err := capability.Parse("process.exec")
+	switch {
+	case a.processAt.Line == 0 || len(r.faults) > 0 || err != nil:
+	case !capability.NewSnapshot(a.grants...).Allows(need):
+		r.fault(a.processAt, "process is of no use without the capability: add process.exec to capabilities, or remove the section")
+	case a.process.Timeout > a.limits.EffectTimeout:
+		r.fault(a.processAt, "process.timeout (%s) is longer than limits.effect_timeout (%s), which ends every call; make it shorter", a.process.Timeout, a.limits.EffectTimeout)
+	}
 }
 
 func (r *reading) schemaVersion(v value) {

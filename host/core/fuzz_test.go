@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/b3abf3ee/portcullis/policy/approval"
@@ -78,6 +79,20 @@ func agentObject(a agent) objectOf {
 	if a.narrows {
 		out["egress"] = rules
 	}
+	if a.processAt.Line > 0 {
+		p := a.process
+		section := objectOf{"programs": append([]string{}, p.Programs...), "workdir": p.Folder}
+		section.set("environment", p.Environment).set("workspace_programs", p.Workspace).set("shell", p.Shell).set("memory", p.Memory)
+		for key, d := range map[string]time.Duration{"timeout": p.Timeout, "cpu_time": p.CPU} {
+			if d > 0 {
+				section[key] = d.String()
+			}
+		}
+		if p.CodeFlags {
+			section["code_flags"] = "ask"
+		}
+		out["process"] = section
+	}
 	return out.set("workspace", a.workspace)
 }
 
@@ -132,6 +147,7 @@ func FuzzAgent(f *testing.F) {
 	f.Add([]byte(small))
 	f.Add([]byte("schema_version: 1\nagent: {id: a, summary: 'x'}\nmodel: {provider: openai, temperature: 0.1}\negress:\n- host: a.example\n  ports: [443]\n  methods: [GET]\n  path_prefix: /v1\nworkspace: \"/a\"\n"))
 	f.Add([]byte(small + "approval:\n  default: prompt\n  tools: {a.b: deny}\n  capabilities: {\"net.fetch:*\": auto}\nlimits: {output_bytes: 1MiB}\n"))
+	f.Add([]byte(small + "capabilities: [process.exec]\nprocess: {programs: [git, /bin/ls], workdir: a/b, timeout: 9s, environment: [CI], code_flags: ask, workspace_programs: true, shell: true, cpu_time: 5s, memory: 1GiB}\n"))
 	f.Add([]byte("a: &x [*x]\n<<: !!y {? z}\n--- |\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		a, err := decodeAgent("cores/a/agent.yaml", data)

@@ -254,6 +254,9 @@ func (c Core) Approval() approval.Rules {
 // Limits bound the core's turns.
 func (c Core) Limits() Limits { return c.get().limits }
 
+// Process is what the core says of programs; the zero Process when it says nothing.
+func (c Core) Process() Process { return c.get().process.clone() }
+
 // Workspace is the absolute folder of file effects, or empty: no files. It need not exist yet.
 func (c Core) Workspace() string { return c.get().workspace }
 
