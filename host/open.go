@@ -19,6 +19,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/net"
 	"github.com/b3abf3ee/portcullis/host/plugin"
+	"github.com/b3abf3ee/portcullis/host/process"
 	"github.com/b3abf3ee/portcullis/host/provider"
 	"github.com/b3abf3ee/portcullis/host/sandbox"
 	"github.com/b3abf3ee/portcullis/host/secret"
@@ -52,6 +53,7 @@ type Config struct {
 	Store    Store
 	CacheDir string                    // compiled plugins; empty: "cache" below the home
 	Compiler sandbox.Compiler          // compiles plugins in a process of its own; zero: in this one, see [sandbox.SelfCompiler]
+	Keeper   process.Keeper            // keeps programs, see [process.SelfKeeper]; zero: on Linux none is run
 	Clock    func() time.Time          // nil: time.Now
 	Rand     io.Reader                 // nil: crypto/rand
 	Prompter approval.Prompter         // nil: nobody can be asked in this process
@@ -76,6 +78,10 @@ type Host struct {
 	network  *net.Gate
 	secrets  secret.Reader
 	engine   func() (*sandbox.Engine, error)
+
+	programs  *process.Engine
+	digests   *process.Digests
+	artifacts *process.Artifacts
 
 	mu     sync.Mutex // guards the caches below; not held while anything is compiled or opened
 	loaded map[string]*loading
@@ -112,6 +118,7 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 		secrets: secret.Reader{Home: cfg.Home, Lookup: os.LookupEnv, Vault: secret.At(cfg.Home, cfg.Clock), Clock: cfg.Clock},
 	}
 	h.epoch = h.ids.Epoch()
+	h.openPrograms()
 	if err := h.join(); err != nil {
 		return nil, err
 	}
@@ -170,10 +177,11 @@ func (h *Host) openEngine() (*sandbox.Engine, error) {
 const closeTime = 10 * time.Second
 
 // Close ends operator authority, denies what is being asked and forgets what was allowed for a session, then cancels
-// running turns and waits for their terminal states, then frees the sandbox, then ends all authority. Operator authority
-// is over before anything that can fail, and all of it when Close returns, whatever failed. It may be called again.
+// running turns and waits for their terminal states, then ends the programs that still run and frees the sandbox, then
+// ends all authority. Operator authority is over before anything that can fail, and all of it when Close returns,
+// whatever failed. It may be called again.
 func (h *Host) Close() error {
-	return h.close(func() { h.gate.Close(); h.turns.Close() }, h.network.Close, h.closeEngine)
+	return h.close(func() { h.gate.Close(); h.turns.Close() }, h.network.Close, h.closeEngines)
 }
 
 // close runs the steps of a shutdown, each of which may panic or not come back whole.
@@ -185,7 +193,10 @@ func (h *Host) close(turns, network func(), engine func() error) error {
 	return engine()
 }
 
-func (h *Host) closeEngine() error {
+// closeEngines ends what still runs, each engine whatever becomes of the other.
+func (h *Host) closeEngines() error { return errors.Join(h.programs.Close(), h.closeSandbox()) }
+
+func (h *Host) closeSandbox() error {
 	h.mu.Lock()
 	opened := h.opened && !h.closed
 	h.closed = true

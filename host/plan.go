@@ -10,6 +10,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/binding"
 	"github.com/b3abf3ee/portcullis/host/core"
 	"github.com/b3abf3ee/portcullis/host/effect"
+	"github.com/b3abf3ee/portcullis/host/exec"
 	"github.com/b3abf3ee/portcullis/host/plugin"
 	"github.com/b3abf3ee/portcullis/host/provider"
 	"github.com/b3abf3ee/portcullis/host/turn"
@@ -22,6 +23,7 @@ type prepared struct {
 	core     core.Core
 	plugins  []plugin.Installed
 	policies []approval.Policy
+	programs *exec.Source
 }
 
 // prepare loads a core and holds it against what is installed. Faults of its files are [core.LoadErrors]; a missing
@@ -34,12 +36,16 @@ func (h *Host) prepare(ctx context.Context, id string) (prepared, error) {
 	if err != nil {
 		return prepared{}, err
 	}
-	p := prepared{core: c}
+	p := prepared{core: c, programs: h.programsOf(c)}
 	builtin, err := turn.Ask{}.Tools(ctx, binding.Turn{})
 	if err != nil {
 		return prepared{}, err
 	}
-	known := entries(builtin)
+	runs, err := p.programs.Offered(c.Capabilities())
+	if err != nil {
+		return prepared{}, err
+	}
+	known := entries(append(builtin, runs...))
 	for _, pin := range c.Plugins() {
 		in, err := h.plugins.Pinned(ctx, pin.ID, pin.Version, pin.Digest)
 		if err != nil {
@@ -56,7 +62,11 @@ func (h *Host) prepare(ctx context.Context, id string) (prepared, error) {
 	if len(faults) > 0 {
 		return prepared{}, faults
 	}
-	wide, err := h.hostRules(ctx, entries(builtin))
+	anyRuns, err := exec.Known() // the host's rules are for every core
+	if err != nil {
+		return prepared{}, err
+	}
+	wide, err := h.hostRules(ctx, entries(append(builtin, anyRuns...)))
 	if err != nil {
 		return prepared{}, err
 	}
@@ -156,7 +166,7 @@ func (h *Host) setup(ctx context.Context, ready prepared, known redact.Set) (eff
 	}
 	limits := ready.core.Limits()
 	return effect.Setup{
-		Sources:  []effect.Source{turn.Ask{}, &pluginSource{h, ready}},
+		Sources:  []effect.Source{turn.Ask{}, ready.programs, &pluginSource{h, ready}},
 		Policies: ready.policies, Known: known, Timeout: limits.EffectTimeout, Output: limits.OutputBytes,
 	}, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/b3abf3ee/portcullis/host"
+	"github.com/b3abf3ee/portcullis/host/process"
 	"github.com/b3abf3ee/portcullis/host/sandbox"
 	"github.com/b3abf3ee/portcullis/sdk/guestbuild"
 )
@@ -49,9 +50,12 @@ func CacheDir(t testing.TB) string {
 	return dir
 }
 
-// BeCompiler does not return in a process that [Compiler] started. The TestMain of a package that uses this one begins
-// with it.
+// BeCompiler does not return in a process that [Compiler] or [Keeper] started. The TestMain of a package that uses this
+// one begins with it.
 func BeCompiler() {
+	if process.IsKeeper(os.Args) {
+		os.Exit(process.Keep())
+	}
 	if sandbox.IsCompileChild(os.Args) {
 		os.Exit(sandbox.CompileChild(os.Args, os.Stdin, os.Stderr))
 	}
@@ -65,6 +69,16 @@ func Compiler(t testing.TB) sandbox.Compiler {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// Keeper keeps programs as the program does: in this very program, started again.
+func Keeper(t testing.TB) process.Keeper {
+	t.Helper()
+	k, err := process.SelfKeeper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
 }
 
 // Plugin builds plugins/tools/<name> if its sources changed and returns the folder with plugin.json and the binary.

@@ -38,6 +38,7 @@ type Plan struct {
 	Dir      string    // where, absolute
 	Env      []string  // names of variables that the call sets; those that every call gets are left out
 	Operands []Operand // the resolved executable and files
+	Notes    []string  // what whoever is asked should know, one sentence each: why it cannot be remembered, what is not seen
 	// RuleKey says, in words that a person can read, what an allowance for the session covers of this tool. Empty covers
 	// exactly this plan with these arguments. It is shown.
 	RuleKey string
@@ -100,6 +101,7 @@ func (p Plan) Digest(arguments string) string {
 		text(o.Path)
 		text(o.SHA256)
 	}
+	list(p.Notes)
 	text(p.RuleKey)
 	return hex.EncodeToString(h.Sum(nil))
 }
@@ -107,13 +109,13 @@ func (p Plan) Digest(arguments string) string {
 // fault says what is wrong with a plan's form, or nothing.
 func (p Plan) fault() string {
 	switch {
-	case len(p.Argv) > MaxPlanItems || len(p.Env) > MaxPlanItems || len(p.Operands) > MaxPlanItems:
+	case len(p.Argv) > MaxPlanItems || len(p.Env) > MaxPlanItems || len(p.Operands) > MaxPlanItems || len(p.Notes) > MaxPlanItems:
 		return fmt.Sprintf("lists more than %d things", MaxPlanItems)
 	case len(p.Argv) == 0 && len(p.Operands) == 0:
 		return "names nothing"
 	case p.Dir != "" && !filepath.IsAbs(p.Dir):
 		return "has a folder that is not absolute"
-	case !utf8.ValidString(p.Dir + p.RuleKey + strings.Join(p.Argv, "") + strings.Join(p.Env, "")):
+	case !utf8.ValidString(p.Dir + p.RuleKey + strings.Join(p.Argv, "") + strings.Join(p.Env, "") + strings.Join(p.Notes, "")):
 		return "has a text that is not UTF-8"
 	}
 	for _, o := range p.Operands {
@@ -137,7 +139,8 @@ func (p Plan) shown() json.RawMessage {
 		Dir      string    `json:"dir,omitempty"`
 		Env      []string  `json:"env,omitempty"`
 		Operands []Operand `json:"operands,omitempty"`
-	}{p.Argv, p.Dir, p.Env, p.Operands})
+		Notes    []string  `json:"notes,omitempty"`
+	}{p.Argv, p.Dir, p.Env, p.Operands, p.Notes})
 	if err != nil { // strings always marshal
 		panic(err)
 	}

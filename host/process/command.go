@@ -53,6 +53,7 @@ type Ended struct {
 	Signal    string // "SIGKILL" and the like; empty when it exited by itself
 	Clean     bool   // it and everything it started are gone, for certain
 	Left      int    // descendants that were seen last, when not Clean
+	Stopped   bool   // [Engine.Run] stopped it, and it did not end by itself before
 	CPU       time.Duration
 	PeakBytes int64 // of resident memory
 	Took      time.Duration

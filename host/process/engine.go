@@ -43,6 +43,16 @@ func Open(cfg Config) *Engine {
 	}
 }
 
+// Able says why nothing could be started here, or nil: [ErrClosed], [ErrNoKeeper], [ErrUnsupported].
+func (e *Engine) Able() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return ErrClosed
+	}
+	return able(e.keeper)
+}
+
 // Start starts a program that stays until it ends by itself, is stopped, or the engine is closed. ctx bounds the
 // waiting for a place alone. A program that did not start is a [*StartError]; nothing of it ran. Whoever starts a child reads its streams to their
 // ends and closes its input.

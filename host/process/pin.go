@@ -115,7 +115,7 @@ func (f Finder) Pin(ctx context.Context, name, dir, workspace string) (*Pinned, 
 	if err != nil || !info.Mode().IsRegular() {
 		return nil, &PinError{NotAFile, real, "is not a file", "name a program"}
 	}
-	if workspace != "" && (below(workspace, real) || below(workspace, found)) {
+	if workspace != "" && (Below(workspace, real) || Below(workspace, found)) {
 		return nil, &PinError{Inside, real, "lies in the workspace, where the agent may write", "workspace_programs: true below process in the core allows that"}
 	}
 	if no := f.judge(real, info); no != nil {
@@ -179,6 +179,26 @@ func (f Finder) judge(real string, info fs.FileInfo) error {
 	return nil
 }
 
+// Unchanged reports whether what is open still has the content that was pinned, reading it again where it may have
+// changed.
+func (p *Pinned) Unchanged(ctx context.Context, digests *Digests) bool {
+	if p == nil || p.file == nil {
+		return false
+	}
+	now, digest, err := digests.Of(ctx, p.file, p.Path, maxProgram)
+	return err == nil && now == p.Seen && digest == p.Digest
+}
+
+// OpenToRead opens a file as pinning does: without following a link in its last place, and without waiting where it is no
+// file.
+func OpenToRead(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|openFlags, 0)
+	if err != nil {
+		return nil, fmt.Errorf("process: open %s: %w", path, err)
+	}
+	return f, nil
+}
+
 // Verify reports whether the path still leads to the very file that is open, unchanged.
 func (p *Pinned) Verify() bool {
 	if p.file == nil {
@@ -188,8 +208,8 @@ func (p *Pinned) Verify() bool {
 	return err == nil && p.Seen.same(seen(p.Path, info)) && p.Seen.still()
 }
 
-// below reports whether path is folder or below it, both as they are and with links of the folder resolved.
-func below(folder, path string) bool {
+// Below reports whether path is folder or below it, both as they are and with links of the folder resolved.
+func Below(folder, path string) bool {
 	for _, at := range []string{folder, resolved(folder)} {
 		if rel, err := filepath.Rel(at, path); err == nil && (rel == "." || filepath.IsLocal(rel)) {
 			return true

@@ -18,7 +18,7 @@ type Streams struct {
 // Run runs a program to its end. When ctx ends it is stopped, with everything it started, and Run returns after that: look
 // at ctx for why, and at [Ended.Clean] for whether it is certain. The error is as of [Engine.Start]; otherwise the program
 // started.
-func (e *Engine) Run(ctx context.Context, cmd Command, io_ Streams) (Ended, error) {
+func (e *Engine) Run(ctx context.Context, cmd Command, s Streams) (Ended, error) {
 	c, err := e.Start(ctx, cmd)
 	if err != nil {
 		return Ended{}, err
@@ -26,16 +26,20 @@ func (e *Engine) Run(ctx context.Context, cmd Command, io_ Streams) (Ended, erro
 	defer c.Release()
 	var work sync.WaitGroup
 	work.Go(func() {
-		_, _ = io.Copy(c.stdin, bytes.NewReader(io_.Stdin)) // a program need not read all of it
+		_, _ = io.Copy(c.stdin, bytes.NewReader(s.Stdin)) // a program need not read all of it
 		_ = c.stdin.Close()
 	})
-	work.Go(func() { drain(c.stdout, io_.Stdout) })
-	work.Go(func() { drain(c.stderr, io_.Stderr) })
+	work.Go(func() { drain(c.stdout, s.Stdout) })
+	work.Go(func() { drain(c.stderr, s.Stderr) })
+	stopped := false
 	select {
 	case <-c.Done():
 	case <-ctx.Done():
-		c.Stop()
-	case <-io_.Broken:
+		stopped = true
+	case <-s.Broken:
+		stopped = true
+	}
+	if stopped {
 		c.Stop()
 	}
 	<-c.Done()
@@ -44,7 +48,9 @@ func (e *Engine) Run(ctx context.Context, cmd Command, io_ Streams) (Ended, erro
 		c.Release() // what is left may hold the other ends
 	}
 	work.Wait()
-	return c.Ended(), nil
+	end := c.Ended()
+	end.Stopped = stopped
+	return end, nil
 }
 
 // drain reads a stream to its end, whatever becomes of what was read.

@@ -21,10 +21,17 @@ const (
 	maxReports = 64 << 10
 )
 
+func able(k Keeper) error {
+	if k.Path == "" {
+		return ErrNoKeeper
+	}
+	return nil
+}
+
 // spawn starts a keeper, gives it its order, and waits until its program runs.
 func (e *Engine) spawn(cmd Command) (*Child, error) {
-	if e.keeper.Path == "" {
-		return nil, ErrNoKeeper
+	if err := able(e.keeper); err != nil {
+		return nil, err
 	}
 	host := func(what string, err error) error {
 		return &StartError{StageHost, "", fmt.Errorf("%s: %w", what, err)}

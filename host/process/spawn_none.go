@@ -4,3 +4,5 @@ package process
 
 // spawn refuses: there is no way here to end a program with everything it started.
 func (e *Engine) spawn(Command) (*Child, error) { return nil, ErrUnsupported }
+
+func able(Keeper) error { return ErrUnsupported }

@@ -11,6 +11,8 @@ import (
 	"time"
 )
 
+func able(Keeper) error { return nil }
+
 // spawn starts a program as the leader of a session and group of its own. What leaves the group is neither seen nor ended.
 func (e *Engine) spawn(cmd Command) (*Child, error) {
 	for _, s := range append([]Seen{cmd.Program.Seen}, cmd.Also...) {

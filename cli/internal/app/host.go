@@ -12,6 +12,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host"
 	"github.com/b3abf3ee/portcullis/host/approval"
 	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/process"
 	"github.com/b3abf3ee/portcullis/host/sandbox"
 	"github.com/b3abf3ee/portcullis/store/sqlite"
 )
@@ -56,8 +57,12 @@ func (h Home) OpenHost(ctx context.Context, o HostOptions) (_ *Running, err erro
 	if err != nil {
 		return nil, err
 	}
+	keeper, err := process.SelfKeeper()
+	if err != nil {
+		return nil, err
+	}
 	r.Host, err = host.Open(ctx, host.Config{
-		Home: h.Path, Store: r.store, CacheDir: o.CacheDir, Compiler: compiler, Prompter: o.Prompter, Wait: o.Wait, Progress: o.Progress,
+		Home: h.Path, Store: r.store, CacheDir: o.CacheDir, Compiler: compiler, Keeper: keeper, Prompter: o.Prompter, Wait: o.Wait, Progress: o.Progress,
 		Log: hclog.New(&hclog.LoggerOptions{Name: "portcullis", Level: hclog.LevelFromString(o.LogLevel), Output: o.LogTo}),
 	})
 	return r, err

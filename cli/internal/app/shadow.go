@@ -15,6 +15,7 @@ import (
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
 	"github.com/b3abf3ee/portcullis/host"
 	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/process"
 	"github.com/b3abf3ee/portcullis/host/sandbox"
 	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/store/sqlite"
@@ -71,8 +72,12 @@ func (h Home) OpenShadow(ctx context.Context) (_ *Shadow, err error) {
 	if err != nil {
 		return nil, err
 	}
+	keeper, err := process.SelfKeeper()
+	if err != nil {
+		return nil, err
+	}
 	s.Host, err = host.Open(ctx, host.Config{
-		Home: h.Path, Store: watched{s.store, &s.Left}, CacheDir: filepath.Join(s.dir, CacheName), Compiler: compiler,
+		Home: h.Path, Store: watched{s.store, &s.Left}, CacheDir: filepath.Join(s.dir, CacheName), Compiler: compiler, Keeper: keeper,
 	})
 	return s, err
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
+	"github.com/b3abf3ee/portcullis/host/process"
 	"github.com/b3abf3ee/portcullis/host/sandbox"
 )
 
@@ -17,6 +18,9 @@ import (
 // and writes p only and may be called several times in one process. Cancelling ctx is an interrupt that cannot be
 // followed by a second.
 func Main(ctx context.Context, args []string, p console.Process) int {
+	if process.IsKeeper(args) {
+		return process.Keep()
+	}
 	if sandbox.IsCompileChild(args) {
 		return sandbox.CompileChild(args, p.In, p.Err)
 	}

@@ -11,13 +11,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
+	"github.com/b3abf3ee/portcullis/host/process"
 	"github.com/b3abf3ee/portcullis/host/sandbox"
 )
 
 // TestMain lets this test binary be the program: the scripts run it as `portcullis`, with the real Main in a process
 // of its own.
 func TestMain(m *testing.M) {
-	if sandbox.IsCompileChild(os.Args) {
+	if sandbox.IsCompileChild(os.Args) || process.IsKeeper(os.Args) {
 		os.Exit(Main(context.Background(), os.Args, console.System()))
 	}
 	testscript.Main(m, map[string]func(){
