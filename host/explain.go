@@ -60,7 +60,7 @@ func (h *Host) Explain(ctx context.Context, req Request, tool string, arguments 
 		return Explanation{}, err
 	}
 	defer catalog.Close()
-	x := Explanation{Explanation: catalog.Explain(tool, arguments), Core: ready.core.ID(), Revision: ready.core.Revision()}
+	x := Explanation{Explanation: catalog.Explain(ctx, tool, arguments), Core: ready.core.ID(), Revision: ready.core.Revision()}
 	if raw, ok := urlIn(arguments); ok && x.Found {
 		if x.URL, err = h.explainURL(ctx, ready, tool, raw); err != nil {
 			return Explanation{}, err

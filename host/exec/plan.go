@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -144,10 +145,7 @@ func (p *planning) variables() *effect.Objection {
 
 // folder opens the folder to run in, below the workspace whatever links say.
 func (p *planning) folder() *effect.Objection {
-	rel := p.rule.Folder
-	if p.args.Cwd != "" {
-		rel = p.args.Cwd
-	}
+	rel := cmp.Or(p.args.Cwd, p.rule.Folder, ".")
 	workspace := p.call.Turn.Workspace()
 	no := func(reason, why, model string) *effect.Objection {
 		return &effect.Objection{Reason: reason, Why: why, Model: model}

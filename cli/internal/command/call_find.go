@@ -2,10 +2,12 @@ package command
 
 import (
 	"context"
+	"path"
 	"slices"
 
 	"github.com/b3abf3ee/portcullis/host"
 	"github.com/b3abf3ee/portcullis/host/core"
+	"github.com/b3abf3ee/portcullis/host/exec"
 )
 
 // findTool says what to do about a tool that a core does not have: pin the installed plugin that has it, or type the
@@ -14,6 +16,12 @@ func findTool(ctx context.Context, h *host.Host, coreID, tool string) (string, e
 	c, err := h.CheckCore(ctx, coreID)
 	if err != nil {
 		return "", err
+	}
+	switch at := path.Join(core.FolderName, c.ID(), core.AgentFile); tool {
+	case exec.Tool:
+		return "the host has it, for cores with the capability: add process.exec to capabilities in " + at, nil
+	case exec.ShellTool:
+		return "the host has it, for cores that switch it on: add process.exec to capabilities and shell: true below process in " + at, nil
 	}
 	installed, err := h.Plugins().List(ctx)
 	if err != nil {

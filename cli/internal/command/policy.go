@@ -168,7 +168,11 @@ func sayExplained(t *console.Text, a explainAnswer) {
 	decision := map[policy.Action]console.Styled{
 		policy.Allow: console.Good("would run"), policy.Ask: console.Warn("a person would be asked"), policy.Deny: console.Bad("would be denied"),
 	}[a.Decision]
-	t.Say("%s of %s in core %s: %s", console.Bold(a.Tool), a.Plugin, a.Core, decision)
+	from := a.Plugin
+	if from == "" {
+		from = "the host itself"
+	}
+	t.Say("%s of %s in core %s: %s", console.Bold(a.Tool), from, a.Core, decision)
 	for _, c := range a.Checks {
 		mark := console.Good("pass")
 		if !c.Passed {
