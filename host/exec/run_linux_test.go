@@ -26,8 +26,8 @@ func TestAProgramRunsAfterAPersonSaidYes(t *testing.T) {
 		!has(q.Plan, `"argv":["echo","a b","*"]`, `"role":"executable"`, `/echo"`, `"sha256":"`, `"dir":"`+w.work+`"`) {
 		t.Fatalf("%+v", q)
 	}
-	w.answer = func(approval.Question) approval.Answer {
-		return approval.Answer{State: approval.Denied, By: "a person"}
+	w.answer = func(q approval.Question) approval.Answer {
+		return approval.Answer{State: approval.Denied, By: q.Principal}
 	}
 	if r := w.run("echo", "x"); r.Status != effect.Denied || r.Started || r.Reason != approval.ReasonDenied {
 		t.Fatalf("%+v", r)
@@ -139,8 +139,8 @@ func TestWhatRunsAndWhetherThatIsRemembered(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.follow = true
-			w.answer = func(approval.Question) approval.Answer {
-				return approval.Answer{State: approval.Allowed, Reach: approval.ForSession, By: "a person"}
+			w.answer = func(q approval.Question) approval.Answer {
+				return approval.Answer{State: approval.Allowed, Reach: approval.ForSession, By: q.Principal}
 			}
 			for range 2 {
 				r := w.call(t.Context(), c.tool, c.args)
@@ -168,8 +168,8 @@ func TestWhatRunsAndWhetherThatIsRemembered(t *testing.T) {
 func TestAnAllowanceCoversExactlyOneCommand(t *testing.T) {
 	w := newWorld(t, "programs: [cat, echo]")
 	w.follow = true
-	w.answer = func(approval.Question) approval.Answer {
-		return approval.Answer{State: approval.Allowed, Reach: approval.ForSession, By: "a person"}
+	w.answer = func(q approval.Question) approval.Answer {
+		return approval.Answer{State: approval.Allowed, Reach: approval.ForSession, By: q.Principal}
 	}
 	path := w.file(w.work, "f.txt", "one", 0o644)
 	w.file(w.work, "sub/f.txt", "one", 0o644)

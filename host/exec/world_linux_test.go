@@ -56,7 +56,7 @@ func (w *world) Prompt(_ context.Context, q approval.Question) (approval.Answer,
 	if w.answer != nil {
 		return w.answer(q), nil
 	}
-	return approval.Answer{State: approval.Allowed, Reach: approval.Once, By: "a person"}, nil
+	return approval.Answer{State: approval.Allowed, Reach: approval.Once, By: q.Principal}, nil
 }
 
 // newWorld writes a core with this process section, as one line of YAML.

@@ -85,7 +85,7 @@ func killGroup(pid int, start uint64) (n int) {
 		return 0
 	}
 	for _, p := range processes() {
-		if p.group == pid && p.session == pid && p.start >= start && killOne(p) {
+		if p.group == pid && p.session == pid && p.start >= start && p.state != 'Z' && killOne(p) {
 			n++
 		}
 	}

@@ -17,6 +17,8 @@ const (
 	startWait = 30 * time.Second
 	// margin is how much longer than its own bounds a keeper is waited for.
 	margin = 5 * time.Second
+	// maxPasses is how often a group without a keeper is looked through.
+	maxPasses = 100
 	// maxReports bounds what a keeper can say: four lines.
 	maxReports = 64 << 10
 )
@@ -159,7 +161,11 @@ func (s *supervision) watch() (end Ended) {
 	for {
 		var r report
 		if err := s.reports.Decode(&r); err != nil {
-			killGroup(s.pid, s.start)
+			for range maxPasses { // what was begun while one pass looked is found by the next
+				if killGroup(s.pid, s.start) == 0 {
+					break
+				}
+			}
 			end.Left = max(1, end.Left)
 			return end
 		}
