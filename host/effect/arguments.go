@@ -64,7 +64,7 @@ func ParseArguments(raw []byte) (Arguments, error) {
 		return bad("too_large", "arguments have %d bytes, the limit is %d: pass large content by file", len(raw), MaxArgumentBytes)
 	}
 	read, err := document.ParseStrict(bytes.Clone(raw))
-	if err == nil && admissible(&read) {
+	if err == nil && read.Canonical() && read.At(read.Root()).Kind == document.Object && read.Depth() <= MaxArgumentDepth {
 		return admitted(read), nil
 	}
 	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(false), jsontext.AllowInvalidUTF8(false))
@@ -149,12 +149,15 @@ func readStrict(raw []byte) (document.Document, error) {
 }
 
 func ordinaryNumbers(d *document.Document) bool {
+	if d.Ordinary() {
+		return true
+	}
 	for i := range d.Len() {
 		t := d.At(i)
 		if t.Kind != document.Scalar {
 			continue
 		}
-		if text := d.Literal(t); text[0] <= '9' && !ordinary(string(text)) { // most are short: no copy is made of those
+		if t.Class >= document.Integer && !ordinary(string(d.Literal(t))) { // most are short: no copy is made of those
 			return false
 		}
 	}

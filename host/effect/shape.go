@@ -15,7 +15,7 @@ import (
 // shape is the plain part of a compiled schema: types, members, elements, lengths, counts and words to choose from.
 // It answers only yes or "cannot tell": the library has the last word on every no.
 type shape struct {
-	types      []string // empty: any
+	types      kinds    // 0: any
 	words      [][]byte // enum of strings; nil: any
 	members    []member // sorted by name, as canonical documents are
 	required   int      // how many of them
@@ -73,7 +73,9 @@ func plainly(s *jsonschema.Schema) *shape {
 		minRunes: least(s.MinLength), maxRunes: most(s.MaxLength), minimum: s.Minimum, maximum: s.Maximum,
 	}
 	if s.Types != nil {
-		out.types = s.Types.ToStrings()
+		for _, name := range s.Types.ToStrings() {
+			out.types |= kindsNamed(name)
+		}
 	}
 	return out.with(s)
 }
@@ -147,7 +149,7 @@ func (h *shape) fits(d *document.Document, i int32) bool {
 		return true
 	}
 	t := d.At(i)
-	if !h.typed(d, t) {
+	if h.types != 0 && h.types&kindsOf(t) == 0 {
 		return false
 	}
 	if len(h.choices) > 0 && !slices.ContainsFunc(h.choices, func(c *shape) bool { return c.fits(d, i) }) {
@@ -167,52 +169,14 @@ func (h *shape) fits(d *document.Document, i int32) bool {
 		}
 		return inRange(utf8.RuneCount(d.Text(i)), h.minRunes, h.maxRunes)
 	}
-	return h.number(d.Literal(t))
+	return t.Class < document.Integer || h.number(d.Literal(t))
 }
 
 func inRange(n, least, most int) bool { return n >= least && (most < 0 || n <= most) }
 
-func (h *shape) typed(d *document.Document, t *document.Token) bool {
-	if len(h.types) == 0 {
-		return true
-	}
-	for _, want := range h.types {
-		if is(want, d, t) {
-			return true
-		}
-	}
-	return false
-}
-
-func is(want string, d *document.Document, t *document.Token) bool {
-	switch want {
-	case "object":
-		return t.Kind == document.Object
-	case "array":
-		return t.Kind == document.Array
-	case "string":
-		return t.Kind == document.String
-	}
-	if t.Kind != document.Scalar {
-		return false
-	}
-	text := d.Literal(t)
-	switch want {
-	case "null":
-		return text[0] == 'n'
-	case "boolean":
-		return text[0] == 't' || text[0] == 'f'
-	case "number":
-		return text[0] <= '9'
-	case "integer": // 1.0 and 1e2 are integers too: the library says
-		return text[0] <= '9' && !bytes.ContainsAny(text, ".eE")
-	}
-	return false
-}
-
 // number compares exactly, and only numbers of an ordinary length: a few digits of exponent make a rational huge.
 func (h *shape) number(text []byte) bool {
-	if text[0] > '9' || h.minimum == nil && h.maximum == nil {
+	if h.minimum == nil && h.maximum == nil {
 		return true
 	}
 	if len(text) > 32 || bytes.ContainsAny(text, "eE") {

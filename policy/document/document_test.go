@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"math"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/b3abf3ee/portcullis/policy/document"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // value rebuilds the value at i from the tokens alone.
@@ -92,6 +96,91 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%q: %d tokens strictly, %d else", text, strict.Len(), d.Len())
 		}
 	})
+}
+
+// FuzzParseAgainstJSONText holds both readings against the library that this package once asked: the same texts are
+// taken, and what is said to be canonical is left alone by its RFC 8785.
+func FuzzParseAgainstJSONText(f *testing.F) {
+	for _, text := range []string{
+		`{"a":[1,-2.5e3,true,false,null,"x\u00e9\n\ud83d\ude00\ud800"],"":{}}`, ` [ 1 , [ ] , { } ] `, `"\\"`, `"\/"`, `-0`, `-0.5`, `1.50`, `0.0000001`,
+		`{"b":1,"a":2,"b":3}`, `{"a":1,"\u0061":2}`, "\"\xff\"", "\"\x7f\u00e9\"", `01`, `1.`, `.5`, `1e+`, `123456789012345678`, "\"\x01\"", `"\u12"`, `"\udc00"`, "[", "{}{}",
+		`{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8,"i":9,"j":0,"k":1,"l":2,"m":3,"n":4,"o":5,"q":6,"p":7,"p":8}`,
+	} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		_, err := document.Parse(text)
+		if valid := jsontext.Value(text).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); (err == nil) != valid {
+			t.Fatalf("%q: %v, jsontext says %v", text, err, valid)
+		}
+		d, err := document.ParseStrict(text)
+		if valid := jsontext.Value(text).IsValid(); (err == nil) != valid {
+			t.Fatalf("%q: strictly %v, jsontext says %v", text, err, valid)
+		}
+		if err != nil {
+			return
+		}
+		if d.Canonical() {
+			same := jsontext.Value(bytes.Clone(text))
+			if err := same.Canonicalize(); err != nil || !bytes.Equal(same, text) {
+				t.Fatalf("%q is said to be canonical; that would be %q", text, same)
+			}
+		}
+		for i := range d.Len() {
+			if tok := d.At(i); tok.Kind == document.Scalar {
+				checkClass(t, &d, tok)
+			}
+		}
+	})
+}
+
+// checkClass holds the class of a scalar, and what is said of all numbers, against its text.
+func checkClass(t *testing.T, d *document.Document, tok *document.Token) {
+	text := string(d.Literal(tok))
+	want := document.Integer
+	switch {
+	case text == "null":
+		want = document.Null
+	case text == "true" || text == "false":
+		want = document.Boolean
+	case strings.ContainsAny(text, ".eE"):
+		want = document.Fraction
+	}
+	if tok.Class != want {
+		t.Fatalf("%s is of class %d, want %d", text, tok.Class, want)
+	}
+	if f, err := strconv.ParseFloat(text, 64); want >= document.Integer && d.Ordinary() && (err != nil || math.IsInf(f, 0)) {
+		t.Fatalf("%s is said to be ordinary: %v", text, err)
+	}
+}
+
+func TestDepthIsBounded(t *testing.T) {
+	for open, shut := range map[string]string{"[": "]", `{"a":`: "}"} {
+		for depth, want := range map[int]error{10_000: nil, 10_001: document.ErrNotJSON} {
+			text := []byte(strings.Repeat(open, depth) + "1" + strings.Repeat(shut, depth))
+			if _, err := document.ParseStrict(text); !errors.Is(err, want) {
+				t.Errorf("%d times %s: %v, want %v", depth, open, err, want)
+			}
+			if valid := jsontext.Value(text).IsValid(); valid != (want == nil) {
+				t.Errorf("%d times %s: jsontext says %v", depth, open, valid)
+			}
+		}
+	}
+}
+
+func TestManyNamesAreCompared(t *testing.T) {
+	var text strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&text, `,"n%d":0`, (i*37)%100)
+	}
+	if _, err := document.ParseStrict([]byte("{" + text.String()[1:] + "}")); err != nil {
+		t.Errorf("different names: %v", err)
+	}
+	for i := range 100 {
+		if _, err := document.ParseStrict(fmt.Appendf(nil, `{%s,"\u006e%d":1}`, text.String()[1:], i)); !errors.Is(err, document.ErrNotJSON) {
+			t.Fatalf("n%d twice: %v", i, err)
+		}
+	}
 }
 
 func TestStrictRefusesWhatReadersDisagreeAbout(t *testing.T) {

@@ -1,0 +1,286 @@
+package document
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// maxDepth is the most containers inside each other that are read, as jsontext and encoding/json have it.
+const maxDepth = 10_000
+
+// Parse reads raw, which must be one JSON text as RFC 8259 has it, with white space around it or not.
+func Parse(raw []byte) (Document, error) { return parse(raw, false) }
+
+// ParseStrict reads raw, which must be one I-JSON text: no duplicate names, valid UTF-8, no lone surrogates.
+func ParseStrict(raw []byte) (Document, error) { return parse(raw, true) }
+
+func parse(raw []byte, strict bool) (Document, error) {
+	if len(raw) > MaxBytes {
+		return Document{}, ErrTooLong
+	}
+	p := parser{Document: Document{raw: raw}, strict: strict}
+	end := p.value(0, 0)
+	if end < 0 || p.skip(end) != len(raw) {
+		return Document{}, ErrNotJSON
+	}
+	return p.Document, nil
+}
+
+// parser judges a text and writes down its tokens in one walk, which takes half the time of asking jsontext and walking
+// again. Its methods take a position and return the one behind what they read, or -1 where there is no such thing.
+type parser struct {
+	Document
+	strict bool
+	values int32
+}
+
+// blanks is the position of the next byte that is no white space, which may be the end.
+func (p *parser) blanks(pos int) int {
+	if pos < len(p.raw) && p.raw[pos] > ' ' {
+		return pos
+	}
+	return p.skip(pos)
+}
+
+func (p *parser) skip(pos int) int {
+	for ; pos < len(p.raw); pos++ {
+		switch p.raw[pos] {
+		case ' ', '\t', '\r', '\n':
+			p.blank = true
+		default:
+			return pos
+		}
+	}
+	return pos
+}
+
+// value reads one value that lies in level containers.
+func (p *parser) value(pos, level int) int {
+	if pos = p.blanks(pos); pos == len(p.raw) {
+		return -1
+	}
+	switch p.raw[pos] {
+	case '"':
+		return p.str(pos, String)
+	case '{':
+		return p.object(pos, level+1)
+	case '[':
+		return p.array(pos, level+1)
+	case 't':
+		return p.word(pos, "true", Boolean)
+	case 'f':
+		return p.word(pos, "false", Boolean)
+	case 'n':
+		return p.word(pos, "null", Null)
+	}
+	return p.number(pos)
+}
+
+// add keeps a token that begins here; what ends later is filled in then.
+func (p *parser) add(kind byte, start, end int) *Token {
+	n := len(p.tape)
+	if n == cap(p.tape) {
+		p.grow(start)
+	}
+	p.tape = p.tape[:n+1]
+	t := &p.tape[n]
+	t.Kind, t.Start, t.End, t.Next, t.Nth = kind, int32(start), int32(end), int32(n+1), p.values
+	return t
+}
+
+// grow makes room for as many tokens as the rest of the text has if it goes on like this, and not for many times those
+// that there are: a text says little about its end. Counting them first takes four passes over the text.
+func (p *parser) grow(pos int) {
+	n := len(p.tape)
+	room := 16
+	if pos > 0 {
+		room = min(8*n, int(float64(n)*1.1*float64(len(p.raw))/float64(pos)))
+	}
+	tape := make([]Token, n, max(room, n+16))
+	copy(tape, p.tape)
+	p.tape = tape
+}
+
+func (p *parser) open(pos, level int) (at int, ok bool) {
+	if level > maxDepth {
+		return 0, false
+	}
+	p.deep = max(p.deep, level)
+	at = len(p.tape)
+	p.add(p.raw[pos], pos, 0)
+	p.values++
+	return at, true
+}
+
+func (p *parser) close(at, end int, count int32) int {
+	t := &p.tape[at]
+	t.End, t.Next, t.Count = int32(end), int32(len(p.tape)), count
+	return end
+}
+
+func (p *parser) array(pos, level int) int {
+	at, ok := p.open(pos, level)
+	if !ok {
+		return -1
+	}
+	if pos = p.blanks(pos + 1); pos < len(p.raw) && p.raw[pos] == ']' {
+		return p.close(at, pos+1, 0)
+	}
+	for count := int32(1); ; count++ {
+		if pos = p.value(pos, level); pos < 0 {
+			return -1
+		}
+		if pos = p.blanks(pos); pos == len(p.raw) {
+			return -1
+		}
+		switch p.raw[pos] {
+		case ',':
+			pos++
+		case ']':
+			return p.close(at, pos+1, count)
+		default:
+			return -1
+		}
+	}
+}
+
+func (p *parser) object(pos, level int) int {
+	at, ok := p.open(pos, level)
+	if !ok {
+		return -1
+	}
+	if pos = p.blanks(pos + 1); pos < len(p.raw) && p.raw[pos] == '}' {
+		return p.close(at, pos+1, 0)
+	}
+	var names names
+	for count := int32(1); ; count++ {
+		if pos = p.blanks(pos); pos == len(p.raw) || p.raw[pos] != '"' {
+			return -1
+		}
+		name := int32(len(p.tape))
+		if pos = p.str(pos, Name); pos < 0 || !p.unique(&names, int32(at), name) {
+			return -1
+		}
+		if pos = p.blanks(pos); pos == len(p.raw) || p.raw[pos] != ':' {
+			return -1
+		}
+		if pos = p.value(pos+1, level); pos < 0 {
+			return -1
+		}
+		if pos = p.blanks(pos); pos == len(p.raw) {
+			return -1
+		}
+		switch p.raw[pos] {
+		case ',':
+			pos++
+		case '}':
+			return p.close(at, pos+1, count)
+		default:
+			return -1
+		}
+	}
+}
+
+// names are those of an object so far.
+type names struct {
+	last     int32 // the token of the one before; 0: none, as an object stands before its names
+	count    int
+	unsorted bool
+	seen     map[string]struct{} // of an object with many names out of order
+}
+
+// fewNames is how many are compared one by one before a map is made of them.
+const fewNames = 16
+
+// unique takes the name at i into those of the object at at, and is false for one that is there already, in strict
+// reading. Names in order, which canonical documents have, need no more than to be compared with the one before.
+func (p *parser) unique(n *names, at, i int32) bool {
+	last := n.last
+	n.last = i
+	n.count++
+	if !p.tape[i].ASCII {
+		p.foreign = true
+		n.unsorted = true // their order is that of UTF-16 units, which is not looked at
+	}
+	if !n.unsorted && (last == 0 || p.before(last, i)) {
+		return true
+	}
+	n.unsorted, p.foreign = true, true
+	if !p.strict {
+		return true
+	}
+	if n.count > fewNames {
+		return p.unseen(n, at, i)
+	}
+	name := p.Text(i)
+	for k := at + 1; k < i; k = p.tape[k+1].Next {
+		if string(p.Text(k)) == string(name) {
+			return false
+		}
+	}
+	return true
+}
+
+// before reports that the name at i is less than the one at j. Most differ in the first byte.
+func (p *parser) before(i, j int32) bool {
+	a, b := &p.tape[i], &p.tape[j]
+	if x, y := p.raw[a.Start+1], p.raw[b.Start+1]; x != y && x != '"' && y != '"' {
+		return x < y
+	}
+	return bytes.Compare(p.raw[a.Start+1:a.End-1], p.raw[b.Start+1:b.End-1]) < 0
+}
+
+// unseen is unique by a map of all names.
+func (p *parser) unseen(n *names, at, i int32) bool {
+	if n.seen == nil {
+		n.seen = map[string]struct{}{}
+		for k := at + 1; k < i; k = p.tape[k+1].Next {
+			n.seen[string(p.Text(k))] = struct{}{}
+		}
+	}
+	before := len(n.seen)
+	n.seen[string(p.Text(i))] = struct{}{}
+	return len(n.seen) > before
+}
+
+func (p *parser) str(pos int, kind byte) int {
+	n, escaped, ascii := span(p.raw[pos+1:])
+	if n < 0 {
+		return -1
+	}
+	end := pos + n + 2
+	t := p.add(kind, pos, end)
+	t.ASCII, t.Plain = ascii, ascii
+	if kind == String {
+		p.values++
+	}
+	if !ascii {
+		return p.rare(pos, end, escaped)
+	}
+	return end
+}
+
+// rare is the rest of str, for a string that is not all visible ASCII.
+func (p *parser) rare(pos, end int, escaped bool) int {
+	inner := p.raw[pos+1 : end-1]
+	utf := utf8.Valid(inner)
+	i := len(p.tape) - 1
+	p.tape[i].Plain = utf && !escaped
+	p.wide, p.fancy = true, p.fancy || !p.tape[i].Plain
+	if p.strict && !utf {
+		return -1
+	}
+	if !escaped {
+		return end
+	}
+	text, as := decode(inner)
+	if as == bad || p.strict && as == lone {
+		return -1
+	}
+	p.foreign = p.foreign || as != short
+	if p.texts == nil {
+		p.texts = map[int32][]byte{}
+	}
+	p.texts[int32(i)] = text
+	return end
+}
