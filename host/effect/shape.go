@@ -187,7 +187,7 @@ func (h *shape) number(text []byte) bool {
 }
 
 func (h *shape) object(d *document.Document, i int32, t *document.Token) bool {
-	if !inRange(int(t.Count), h.least, h.most) {
+	if (h.least > 0 || h.most >= 0) && !inRange(d.Count(i), h.least, h.most) {
 		return false
 	}
 	missing, next := h.required, 0
@@ -224,7 +224,7 @@ func (h *shape) member(name []byte, next *int) *member {
 }
 
 func (h *shape) array(d *document.Document, i int32, t *document.Token) bool {
-	if !inRange(int(t.Count), h.minItems, h.maxItems) {
+	if (h.minItems > 0 || h.maxItems >= 0) && !inRange(d.Count(i), h.minItems, h.maxItems) {
 		return false
 	}
 	for at := i + 1; h.items != nil && at < t.Next; at = d.At(at).Next {

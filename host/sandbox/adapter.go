@@ -172,7 +172,7 @@ func replyFault(data []byte, err error) error {
 // onlyMember finds the value of an object's one member, when it has that name.
 func onlyMember(d *document.Document, name string) (int32, bool) {
 	root := d.Root()
-	if t := d.At(root); t.Kind != document.Object || t.Count != 1 || string(d.Text(root+1)) != name {
+	if t := d.At(root); t.Kind != document.Object || d.Empty(root) || d.At(root+2).Next != t.Next || string(d.Text(root+1)) != name {
 		return 0, false
 	}
 	return root + 2, true

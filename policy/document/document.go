@@ -31,7 +31,8 @@ const (
 	Fraction // any other number
 )
 
-// Token is one value of a JSON text, or one member's name. It holds no pointers: a result has thousands.
+// Token is one value of a JSON text, or one member's name. It has sixteen bytes and no pointers: a result has thousands,
+// and to write them down takes as long as to read the text. What can be counted is therefore not kept.
 type Token struct {
 	Kind  byte
 	Class Class // of a scalar
@@ -40,8 +41,6 @@ type Token struct {
 	Start int32 // first byte in the text, the quote or bracket included
 	End   int32 // behind its last byte
 	Next  int32 // index of the token after this value and all in it
-	Count int32 // members or elements of a container
-	Nth   int32 // how many values stand before it, names not counted
 }
 
 // Document is a JSON text with its tokens. It shares memory with the text, which must not change. The zero Document
@@ -51,6 +50,7 @@ type Document struct {
 	tape    []Token
 	texts   map[int32][]byte // of strings with escapes, by index
 	root    int32            // the value it stands for: a document may be a part of a larger one
+	values  int32            // in the tape
 	deep    int              // most containers inside each other, the root among them
 	blank   bool             // there is white space between tokens
 	fancy   bool             // some string is not Plain
@@ -119,15 +119,32 @@ func (d *Document) Text(i int32) []byte {
 
 // Values counts the values, not the names, among the tokens from to to.
 func (d *Document) Values(from, to int32) int {
-	if from >= to {
-		return 0
+	if to == d.Len() && from < to/2 { // what a view leaves out goes on to the end
+		return int(d.values) - d.Values(0, from)
 	}
-	end := d.tape[to-1].Nth
-	if d.tape[to-1].Kind != Name {
-		end++
+	n := 0
+	for i := from; i < to; i++ {
+		if d.tape[i].Kind != Name {
+			n++
+		}
 	}
-	return int(end - d.tape[from].Nth)
+	return n
 }
+
+// Count is how many members or elements the container at i has, counted one by one.
+func (d *Document) Count(i int32) int {
+	t, n := &d.tape[i], 0
+	for at := i + 1; at < t.Next; n++ {
+		if t.Kind == Object {
+			at++
+		}
+		at = d.tape[at].Next
+	}
+	return n
+}
+
+// Empty reports a container with nothing in it.
+func (d *Document) Empty(i int32) bool { return d.tape[i].Next == i+1 }
 
 // Part is the document whose value is the one at i, which lies depth containers inside d's own. It shares everything
 // with d, so its Depth is at most d's less depth, and Compact, Plain, ASCII,

@@ -34,8 +34,8 @@ func value(t testing.TB, d *document.Document, i int32) any {
 		for at := i + 1; at < tok.Next; at = d.At(at).Next {
 			out = append(out, value(t, d, at))
 		}
-		if len(out) != int(tok.Count) {
-			t.Fatalf("%d elements, counted %d", len(out), tok.Count)
+		if len(out) != d.Count(i) || d.Empty(i) != (len(out) == 0) {
+			t.Fatalf("%d elements, counted %d", len(out), d.Count(i))
 		}
 		return out
 	case document.String:

@@ -31,7 +31,6 @@ func parse(raw []byte, strict bool) (Document, error) {
 type parser struct {
 	Document
 	strict bool
-	values int32
 }
 
 // blanks is the position of the next byte that is no white space, which may be the end.
@@ -84,17 +83,17 @@ func (p *parser) add(kind byte, start, end int) *Token {
 	}
 	p.tape = p.tape[:n+1]
 	t := &p.tape[n]
-	t.Kind, t.Start, t.End, t.Next, t.Nth = kind, int32(start), int32(end), int32(n+1), p.values
+	t.Kind, t.Start, t.End, t.Next = kind, int32(start), int32(end), int32(n+1)
 	return t
 }
 
 // grow makes room for as many tokens as the rest of the text has if it goes on like this, and not for many times those
-// that there are: a text says little about its end. Counting them first takes four passes over the text.
+// that there are: a text says little about its end. To count them first would take four passes over the text.
 func (p *parser) grow(pos int) {
 	n := len(p.tape)
 	room := 16
-	if pos > 0 {
-		room = min(8*n, int(float64(n)*1.1*float64(len(p.raw))/float64(pos)))
+	if pos > 0 && n > 1 {
+		room = min(32*n, n*(len(p.raw)/16+1)/(pos/16+1)*17/16)
 	}
 	tape := make([]Token, n, max(room, n+16))
 	copy(tape, p.tape)
@@ -112,9 +111,9 @@ func (p *parser) open(pos, level int) (at int, ok bool) {
 	return at, true
 }
 
-func (p *parser) close(at, end int, count int32) int {
+func (p *parser) close(at, end int) int {
 	t := &p.tape[at]
-	t.End, t.Next, t.Count = int32(end), int32(len(p.tape)), count
+	t.End, t.Next = int32(end), int32(len(p.tape))
 	return end
 }
 
@@ -124,9 +123,9 @@ func (p *parser) array(pos, level int) int {
 		return -1
 	}
 	if pos = p.blanks(pos + 1); pos < len(p.raw) && p.raw[pos] == ']' {
-		return p.close(at, pos+1, 0)
+		return p.close(at, pos+1)
 	}
-	for count := int32(1); ; count++ {
+	for {
 		if pos = p.value(pos, level); pos < 0 {
 			return -1
 		}
@@ -137,7 +136,7 @@ func (p *parser) array(pos, level int) int {
 		case ',':
 			pos++
 		case ']':
-			return p.close(at, pos+1, count)
+			return p.close(at, pos+1)
 		default:
 			return -1
 		}
@@ -150,10 +149,10 @@ func (p *parser) object(pos, level int) int {
 		return -1
 	}
 	if pos = p.blanks(pos + 1); pos < len(p.raw) && p.raw[pos] == '}' {
-		return p.close(at, pos+1, 0)
+		return p.close(at, pos+1)
 	}
 	var names names
-	for count := int32(1); ; count++ {
+	for {
 		if pos = p.blanks(pos); pos == len(p.raw) || p.raw[pos] != '"' {
 			return -1
 		}
@@ -174,7 +173,7 @@ func (p *parser) object(pos, level int) int {
 		case ',':
 			pos++
 		case '}':
-			return p.close(at, pos+1, count)
+			return p.close(at, pos+1)
 		default:
 			return -1
 		}

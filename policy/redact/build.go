@@ -44,10 +44,10 @@ func (b *builder) text(text []byte) []span {
 
 // document fills in the spans and marks of the document.
 func (b *builder) document() {
-	b.names(b.doc.Root(), 0)
+	b.names()
 	b.ready()
 	if len(b.finder.matchers) > 0 {
-		b.values(b.doc.Root(), 0)
+		b.values()
 	}
 }
 
@@ -108,40 +108,51 @@ func (b *builder) learned() Set {
 	return s
 }
 
-// names goes over the value at i: members with sensitive names become opaque, everything else is searched for
-// shapes. What is deeper than MaxDepth is never shown, so it is not looked at.
-func (b *builder) names(i int32, level int) {
-	t := b.doc.At(i)
-	switch {
-	case t.Kind == document.String || t.Kind == document.Name:
-		if spans := b.notices(b.doc.Text(i)); len(spans) > 0 {
-			b.doc.setSpans(i, spans)
-		}
-	case t.Kind == document.Scalar || level >= MaxDepth:
-	case t.Kind == document.Array:
-		for at := i + 1; at < t.Next; at = b.doc.At(at).Next {
-			b.names(at, level+1)
-		}
-	default:
-		for at := i + 1; at < t.Next; at = b.doc.At(at + 1).Next {
-			b.member(at, level)
+// names goes over the document: members with sensitive names become opaque, everything else is searched for shapes. What
+// is deeper than MaxDepth is never shown, so it is not looked at.
+func (b *builder) names() {
+	deep := levels{doc: &b.doc.Document}
+	end := b.doc.At(b.doc.Root()).Next
+	for i := b.doc.Root(); i < end; {
+		switch t := b.doc.At(i); t.Kind {
+		case document.String:
+			b.shapes(i)
+			i++
+		case document.Name:
+			i = b.member(i)
+		case document.Scalar:
+			i++
+		default:
+			i = deep.into(i)
 		}
 	}
 }
 
-func (b *builder) member(at int32, level int) {
-	name := b.doc.Text(at)
-	if !b.ordinary.has(name) {
-		b.names(at, level+1)
-		if Sensitive(string(name)) && b.holdsSomething(at+1) {
-			b.opaque(at+1, string(name))
-			return
-		}
-		if b.doc.masked(at) == nil && !Sensitive(string(name)) {
+// shapes hides what looks like a secret in the string or name at i.
+func (b *builder) shapes(i int32) {
+	text := b.doc.Text(i)
+	if from := quiet(text, 0); from < len(text) {
+		b.doc.setSpans(i, b.notices(text))
+	}
+}
+
+// member is the token to go on at behind the name at i: that of its value, or behind the value of a sensitive name.
+func (b *builder) member(i int32) int32 {
+	name := b.doc.Text(i)
+	if b.ordinary.has(name) {
+		return i + 1
+	}
+	b.shapes(i)
+	switch {
+	case !Sensitive(string(name)):
+		if b.doc.masked(i) == nil {
 			b.ordinary.add(name)
 		}
+	case b.holdsSomething(i + 1):
+		b.opaque(i+1, string(name))
+		return b.doc.At(i + 1).Next
 	}
-	b.names(at+1, level+1)
+	return i + 1
 }
 
 // opaque hides all of the value at i and keeps the strings in it, to be hidden elsewhere too.
@@ -163,31 +174,59 @@ func (b *builder) holdsSomething(i int32) bool {
 	case document.String:
 		return len(b.doc.Text(i)) > 0
 	default:
-		return t.Count > 0
+		return !b.doc.Empty(i)
 	}
 }
 
-// values looks for known values in the value at i.
-func (b *builder) values(i int32, level int) {
-	if _, opaque := b.doc.hidden(i); opaque {
-		return
+// values looks for known values everywhere.
+func (b *builder) values() {
+	deep := levels{doc: &b.doc.Document}
+	end := b.doc.At(b.doc.Root()).Next
+	for i := b.doc.Root(); i < end; {
+		t := b.doc.At(i)
+		if _, opaque := b.doc.hidden(i); opaque {
+			i = t.Next
+			continue
+		}
+		switch t.Kind {
+		case document.String, document.Name:
+			if found := b.finder.find(b.doc.Text(i), depth); len(found) > 0 {
+				b.doc.setSpans(i, merge(append(found, b.doc.masked(i)...)))
+			}
+			i++
+		case document.Scalar: // a secret of digits may come back as a number
+			if found := b.finder.find(b.doc.Literal(t), 0); len(found) > 0 {
+				b.doc.hide(i, found[0].mark)
+			}
+			i++
+		default:
+			i = deep.into(i)
+		}
 	}
-	t := b.doc.At(i)
-	switch {
-	case t.Kind == document.String || t.Kind == document.Name:
-		if found := b.finder.find(b.doc.Text(i), depth); len(found) > 0 {
-			b.doc.setSpans(i, merge(append(found, b.doc.masked(i)...)))
-		}
-	case t.Kind == document.Scalar: // a secret of digits may come back as a number
-		if found := b.finder.find(b.doc.Literal(t), 0); len(found) > 0 {
-			b.doc.hide(i, found[0].mark)
-		}
-	case level >= MaxDepth:
-	default:
-		for at := i + 1; at < t.Next; at = b.doc.At(at).Next {
-			b.values(at, level+1)
-		}
+}
+
+// levels counts the containers around a token, for a walk in the order of the text. Of a document that is nowhere too
+// deep it counts nothing.
+type levels struct {
+	doc  *document.Document
+	ends []int32 // of the containers around
+}
+
+// into is the token to go on at behind the opening of the container at i: the first inside it, or, where that would be
+// more than MaxDepth deep, the one behind it.
+func (l *levels) into(i int32) int32 {
+	if l.doc.Depth() <= MaxDepth {
+		return i + 1
 	}
+	for len(l.ends) > 0 && l.ends[len(l.ends)-1] <= i {
+		l.ends = l.ends[:len(l.ends)-1]
+	}
+	end := l.doc.At(i).Next
+	if len(l.ends) >= MaxDepth {
+		return end
+	}
+	l.ends = append(l.ends, end)
+	return i + 1
 }
 
 // recent remembers a few of the names that were found to be ordinary: records have the same names over and over.

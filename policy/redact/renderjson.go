@@ -31,7 +31,7 @@ func (r *renderer) value(i int32) bool {
 		return r.str(i, r.limit.String) && r.room() >= 0
 	case t.Kind == document.Scalar:
 		r.out = append(r.out, r.doc.Literal(t)...)
-	case r.open >= r.limit.Depth && t.Count > 0:
+	case r.open >= r.limit.Depth && !r.doc.Empty(i):
 		n := r.doc.Values(i+1, t.Next)
 		r.cut.Items += n
 		r.out = appendCutItems(append(r.out, '"'), n, "nested too deep and")
@@ -69,7 +69,7 @@ func (r *renderer) container(i int32) bool {
 		return false
 	}
 	at := i + 1
-	for k := 0; k < int(t.Count) && !r.full; k++ {
+	for k := 0; at < t.Next && !r.full; k++ {
 		before := len(r.out)
 		if k > 0 {
 			r.out = append(r.out, ',')

@@ -19,16 +19,7 @@ type notice struct {
 func notices(text []byte) []notice {
 	s := scanner{text: text}
 	done := 0 // behind the last token shape
-	for i := 0; i < len(text); i++ {
-		for i+4 <= len(text) && !announces[text[i]] && !announces[text[i+1]] && !announces[text[i+2]] && !announces[text[i+3]] {
-			i += 4
-		}
-		if i == len(text) {
-			break
-		}
-		if !announces[text[i]] {
-			continue
-		}
+	for i := quiet(text, 0); i < len(text); i = quiet(text, i+1) {
 		if end := s.shape(i, done); end > 0 {
 			done, i = end, end-1
 			s.bearer(end)
@@ -61,12 +52,27 @@ func notices(text []byte) []notice {
 }
 
 // announces marks the bytes that [notices] stops at. It is never written.
-var announces = func() (table [256]bool) {
+var announces = func() (table [256]byte) {
 	for _, c := range []byte(":=-_KSIJbB") {
-		table[c] = true
+		table[c] = 1
 	}
 	return table
 }()
+
+// quiet is where the next byte stands, from i on, that announces something, or the length of text. It looks at eight at
+// once, which takes half the time of one after the other.
+func quiet(text []byte, i int) int {
+	for ; i+8 <= len(text); i += 8 {
+		eight := text[i : i+8 : i+8]
+		if announces[eight[0]]|announces[eight[1]]|announces[eight[2]]|announces[eight[3]]|
+			announces[eight[4]]|announces[eight[5]]|announces[eight[6]]|announces[eight[7]] != 0 {
+			break
+		}
+	}
+	for ; i < len(text) && announces[text[i]] == 0; i++ {
+	}
+	return i
+}
 
 // longestStart is the most letters of a token shape before its first byte that announces it: "github" of "github_pat_".
 const longestStart = 6
