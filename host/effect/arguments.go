@@ -101,7 +101,9 @@ func ParseArguments(raw []byte) (Arguments, error) {
 
 func admitted(read document.Document) Arguments {
 	sum := sha256.Sum256(read.Bytes())
-	return Arguments{canonical: read.Bytes(), read: read, digest: hex.EncodeToString(sum[:])}
+	var digest [2 * sha256.Size]byte
+	hex.Encode(digest[:], sum[:])
+	return Arguments{canonical: read.Bytes(), read: read, digest: string(digest[:])}
 }
 
 func exact(number string) bool {

@@ -17,31 +17,46 @@ import (
 func (r *Runtime) Execute(ctx context.Context, req Request, turn binding.Turn) Result {
 	p := r.begin(req, turn)
 	defer p.letGo()
-	began := p.began
-	for _, step := range []struct {
-		name string
-		do   func(context.Context, *passage) verdict
-	}{
-		{"request", r.checkRequest},
-		{"scope", r.checkScope},
-		{"capability", r.checkCapability},
-		{"host checks", r.checkHost},
-		{"approval", r.approve},
-		{"secrets", r.bindSecrets},
-		{"run", r.invoke},
-	} {
-		v := step.do(ctx, p)
-		now := r.clock()
-		p.stage(step.name, v, now.Sub(began))
-		began = now
+	for _, step := range steps() {
+		before := p.now
+		p.worked = false
+		v := step.do(r, ctx, p)
+		if p.worked {
+			p.now = r.clock()
+		}
+		p.stage(step.name, v, p.now.Sub(before))
 		if v.stops() {
 			p.end = v
 			break
 		}
 	}
+	return r.end(ctx, p)
+}
+
+// step is one of the first seven. What only looks something up leaves passage.worked alone and counts as no time: to
+// read the clock would take longer.
+type step struct {
+	name string
+	do   func(*Runtime, context.Context, *passage) verdict
+}
+
+func steps() [stages - 1]step {
+	return [...]step{
+		{"request", (*Runtime).checkRequest},
+		{"scope", (*Runtime).checkScope},
+		{"capability", (*Runtime).checkCapability},
+		{"host checks", (*Runtime).checkHost},
+		{"approval", (*Runtime).approve},
+		{"secrets", (*Runtime).bindSecrets},
+		{"run", (*Runtime).invoke},
+	}
+}
+
+// end is step 8 and the result.
+func (r *Runtime) end(ctx context.Context, p *passage) Result {
 	v := r.record(ctx, p)
 	now := r.clock()
-	p.stage("record", v, now.Sub(began))
+	p.stage("record", v, now.Sub(p.now))
 	p.result.Duration = now.Sub(p.began)
 	return p.result
 }
@@ -54,11 +69,9 @@ func (r *Runtime) Unknown(ctx context.Context, req Request, name string, turn bi
 		status: NotFound, reason: "tool_not_found",
 		why: fmt.Sprintf("there is no tool %q in this turn: `portcullis plugin list` shows what is installed", p.result.Tool), model: "there is no such tool",
 	}
-	p.stage("request", p.end, r.clock().Sub(p.began))
-	v := r.record(ctx, p)
-	p.stage("record", v, r.clock().Sub(p.began))
-	p.result.Duration = r.clock().Sub(p.began)
-	return p.result
+	p.now = r.clock()
+	p.stage("request", p.end, p.now.Sub(p.began))
+	return r.end(ctx, p)
 }
 
 // verdict is what one step says. The zero verdict lets the effect pass.
@@ -92,12 +105,15 @@ type passage struct {
 	answer  document.Document // the outcome's result, once it was found to be strict
 	end     verdict
 	began   time.Time
+	now     time.Time // when the clock was read last, which is after every step that takes time
+	worked  bool      // the step that runs has taken time
 	number  int
 	result  Result
 }
 
 func (r *Runtime) begin(req Request, turn binding.Turn) *passage {
 	p := &passage{req: req, turn: turn, catalog: req.Catalog, began: r.clock()}
+	p.now = p.began
 	if req.Ref.catalog != nil {
 		p.catalog, p.entry = req.Ref.catalog, req.Ref.entry
 	}

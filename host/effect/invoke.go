@@ -20,12 +20,12 @@ func (r *Runtime) invoke(ctx context.Context, p *passage) verdict {
 	if ctx.Err() != nil {
 		return verdict{status: Cancelled, reason: "cancelled", why: "cancelled before it started", model: "cancelled"}
 	}
-	t := p.entry.tool
-	now := r.clock()
+	p.worked = true
+	t := &p.entry.tool
 	started := Started{
 		Effect: p.req.ID, Turn: p.turn.ID(), Session: p.turn.Session(), CallID: p.result.CallID, Tool: t.Name,
 		Plugin: p.entry.label, Recovery: t.Recovery, Digest: p.digest,
-		Arguments: p.shown.Durable.JSON(), Approval: p.result.Approval, At: now,
+		Arguments: p.shown.Durable.Shared(), Approval: p.result.Approval, At: p.now,
 	}
 	how, err := r.journal.EffectStarted(ctx, started, r.event(p, event.EffectStarted, event.F("digest", p.digest)))
 	if err != nil {
@@ -39,7 +39,7 @@ func (r *Runtime) invoke(ctx context.Context, p *passage) verdict {
 		return notBegun(how, t.Name)
 	}
 	p.result.Started = true
-	p.outcome = r.call(ctx, p, now)
+	p.outcome = r.call(ctx, p, p.now)
 	p.result.Stats = p.outcome.Stats
 	return p.judge()
 }
@@ -60,7 +60,7 @@ func notBegun(how Start, tool string) verdict {
 // call runs the adapter under the effect's deadline. A panic in an adapter is the host's fault and leaves unknown what
 // happened outside.
 func (r *Runtime) call(ctx context.Context, p *passage, now time.Time) (out Outcome) {
-	t := p.entry.tool
+	t := &p.entry.tool
 	call := r.asked(p, now)
 	call.Plan = p.planned
 	ctx, stop := context.WithTimeout(ctx, call.Deadline.Sub(now))
@@ -94,7 +94,7 @@ func (r *Runtime) asked(p *passage, now time.Time) Call {
 
 // judge turns an adapter's outcome into the effect's end.
 func (p *passage) judge() verdict {
-	t, out := p.entry.tool, p.outcome
+	t, out := &p.entry.tool, &p.outcome
 	stop := func(status Status, reason, why, model string) verdict {
 		return verdict{status: status, reason: reason, why: why, model: model}
 	}
@@ -128,7 +128,7 @@ func (p *passage) judge() verdict {
 // judgeResult is rule D7 for what every adapter must share: a success has a result, in bounds, strict JSON, and it
 // fits the declared schema.
 func (p *passage) judgeResult() verdict {
-	t, out := p.entry.tool, p.outcome
+	t, out := &p.entry.tool, &p.outcome
 	bad := func(reason, why string) verdict {
 		return verdict{status: Failed, reason: reason, why: t.Name + " " + why, model: "the tool gave an unusable result (" + reason + ")"}
 	}
@@ -174,7 +174,7 @@ func (r *Runtime) record(ctx context.Context, p *passage) verdict {
 	err := r.journal.EffectFinished(ctx, Finished{
 		Effect: p.req.ID, Turn: p.turn.ID(), Session: p.turn.Session(), CallID: p.result.CallID, Tool: p.result.Tool,
 		Plugin: p.result.Plugin, Status: p.result.Status, Started: p.result.Started, Reason: p.result.Reason,
-		Durable: p.result.Views.Durable.JSON(), At: r.clock(), Duration: p.outcome.Duration,
+		Durable: p.result.Views.Durable.Shared(), At: p.now, Duration: p.outcome.Duration,
 	}, r.event(p, kind, event.F("status", string(p.result.Status)), event.F("reason", p.result.Reason)))
 	if err == nil {
 		return pass("recorded as " + string(p.result.Status))
@@ -243,7 +243,7 @@ func (r *Runtime) event(p *passage, kind event.Kind, more ...event.Field) event.
 		fields = append(fields, event.F("approval", string(p.result.Approval)))
 	}
 	return event.Record{
-		ID: r.ids.Event(), At: r.clock(), Kind: kind, Principal: p.turn.Principal().PrincipalID(),
+		ID: r.ids.Event(), At: p.now, Kind: kind, Principal: p.turn.Principal().PrincipalID(),
 		Session: p.turn.Session(), Turn: p.turn.ID(), Effect: p.req.ID, Trace: p.turn.Trace(), Fields: append(fields, more...),
 	}
 }

@@ -156,6 +156,7 @@ func (r *Runtime) plan(ctx context.Context, p *passage) verdict {
 	}
 	ctx, stop := context.WithTimeout(ctx, planTime)
 	defer stop()
+	p.worked = true
 	call := r.asked(p, r.clock())
 	call.Progress = func(wire.Progress) {}
 	plan, no := planner.Plan(ctx, call)

@@ -65,7 +65,7 @@ type Outcome struct {
 }
 
 // reading is the result, read strictly.
-func (o Outcome) reading() (document.Document, error) {
+func (o *Outcome) reading() (document.Document, error) {
 	if o.Read.Len() > 0 && o.Read.Depth() <= MaxArgumentDepth && ordinaryNumbers(&o.Read) && bytes.Equal(o.Read.Bytes(), o.Result) {
 		return o.Read, nil
 	}
@@ -79,11 +79,11 @@ type Started struct {
 	Session   id.Session
 	CallID    string // the model's own call id, bounded
 	Tool      string
-	Plugin    string // "<id>@<version>" or empty
-	Recovery  string // read, idempotent, reconcile or manual
-	Digest    string // sha256 hex of the canonical arguments and the plan: what was approved
-	Arguments json.RawMessage
-	Approval  id.Approval // empty when none was needed
+	Plugin    string          // "<id>@<version>" or empty
+	Recovery  string          // read, idempotent, reconcile or manual
+	Digest    string          // sha256 hex of the canonical arguments and the plan: what was approved
+	Arguments json.RawMessage // of the durable view; must not be changed
+	Approval  id.Approval     // empty when none was needed
 	At        time.Time
 }
 
@@ -111,7 +111,7 @@ type Finished struct {
 	Status   Status
 	Started  bool
 	Reason   string
-	Durable  json.RawMessage // the durable view
+	Durable  json.RawMessage // the durable view; must not be changed
 	At       time.Time
 	Duration time.Duration
 }

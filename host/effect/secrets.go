@@ -145,6 +145,7 @@ func (r *Runtime) bindSecrets(ctx context.Context, p *passage) verdict {
 	if len(wanted) == 0 {
 		return pass("none needed")
 	}
+	p.worked = true
 	no := func(ref Refusal) verdict {
 		return verdict{status: Denied, reason: ref.Reason, why: ref.Why, remedy: ref.Remedy, model: "a credential that the tool needs is not available"}
 	}

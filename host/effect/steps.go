@@ -26,6 +26,7 @@ func (r *Runtime) checkRequest(_ context.Context, p *passage) verdict {
 	case p.req.Malformed != "":
 		return invalid("arguments_not_json", "the model's arguments are not JSON: "+clip(p.req.Malformed, 300), "the arguments are not a JSON object: "+clip(p.req.Malformed, 300))
 	}
+	p.worked = true
 	args, err := ParseArguments(p.req.Arguments)
 	if err != nil {
 		var bad *ArgumentError
@@ -60,6 +61,7 @@ func (r *Runtime) approve(ctx context.Context, p *passage) verdict {
 	if p.policy.Action != policy.Ask {
 		return p.said(policy.Approval)
 	}
+	p.worked = true
 	if ctx.Err() != nil {
 		return verdict{status: Cancelled, reason: "cancelled", why: "cancelled before it was asked about", model: "cancelled"}
 	}

@@ -67,8 +67,9 @@ const (
 type Source struct {
 	clock func() time.Time
 
-	mu      sync.Mutex // guards entropy
+	mu      sync.Mutex // guards the rest
 	entropy *ulid.MonotonicEntropy
+	last    ulid.ULID // kept here, as one that is made for each id would be garbage
 }
 
 // NewSource returns a Source that reads the time from clock and 80 random bits an id from entropy, which must be
@@ -80,14 +81,18 @@ func NewSource(clock func() time.Time, entropy io.Reader) *Source {
 func (s *Source) next(prefix string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	u, err := ulid.New(ulid.Timestamp(s.clock()), s.entropy)
+	now := ulid.Timestamp(s.clock())
+	err := s.last.SetTime(now)
+	if err == nil {
+		err = s.entropy.MonotonicRead(now, s.last[6:]) // behind the time
+	}
 	if err != nil {
 		return "", fmt.Errorf("id: read entropy for %s: %w", prefix, err)
 	}
-	text := make([]byte, len(prefix)+1+ulid.EncodedSize)
-	copy(text, prefix)
-	text[len(prefix)] = '_'
-	if err := u.MarshalTextTo(text[len(prefix)+1:]); err != nil {
+	var room [8 + 1 + ulid.EncodedSize]byte // a prefix has three letters
+	text := append(append(room[:0], prefix...), '_')
+	text = text[:len(text)+ulid.EncodedSize]
+	if err := s.last.MarshalTextTo(text[len(prefix)+1:]); err != nil {
 		return "", fmt.Errorf("id: write %s: %w", prefix, err) // never: it has its length
 	}
 	for i, c := range text {

@@ -42,34 +42,32 @@ func (p *Plugin) admit(ctx context.Context, export string, input []byte, opt Cal
 	case p.closed.Load() || !p.engine.begin():
 		return refused("closed")
 	}
-	mine := p.engine.join(p.spec.name)
-	leave := func() {
-		p.engine.quit(p.spec.name)
-		p.engine.running.Done()
-	}
 	limit := p.spec.limits.Deadline
 	if opt.Timeout > 0 {
 		limit = min(limit, opt.Timeout)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, errDeadline)
-	defer cancel()
+	if !endsSoonEnough(ctx, limit) {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, errDeadline)
+		defer cancel()
+	}
 	ctx, abort := context.WithCancelCause(ctx)
 	defer abort(nil)
 
 	if ctx.Err() != nil {
-		leave()
+		p.engine.running.Done()
 		return Outcome{Status: ended(ctx), Reason: "not_started"}
 	}
-	if !p.engine.acquire(ctx, mine) {
-		leave()
+	if !p.engine.acquire(ctx, p.share) {
+		p.engine.running.Done()
 		if ctx.Err() == nil {
 			return refused("closed")
 		}
 		return Outcome{Status: ended(ctx), Reason: "not_started"}
 	}
 	run := func(answer func(Outcome)) {
-		defer leave()
-		defer p.engine.release(mine)
+		defer p.engine.running.Done()
+		defer p.engine.release(p.share)
 		p.run(ctx, abort, export, input, opt, answer)
 	}
 	if p.alone { // nothing that it waits for could outlast ctx: no goroutine needs to be left behind
@@ -94,6 +92,17 @@ func (p *Plugin) admit(ctx context.Context, export string, input []byte, opt Cal
 	case <-grace.C:
 		return Outcome{Status: ended(ctx), Reason: "abandoned", Entered: true, Abandoned: true}
 	}
+}
+
+// sameMoment is how much later the caller's own deadline may be to serve as the call's. The gate sets both to one
+// moment, and reads the clock in between.
+const sameMoment = time.Millisecond
+
+// endsSoonEnough reports a context that ends by itself when limit has passed, give or take a moment: a timer less for
+// each call that comes through the gate.
+func endsSoonEnough(ctx context.Context, limit time.Duration) bool {
+	deadline, ok := ctx.Deadline()
+	return ok && time.Until(deadline) <= limit+sameMoment
 }
 
 // ended names the end of a context: by the host's own deadline or the caller's,
@@ -133,7 +142,10 @@ func (p *Plugin) run(ctx context.Context, abort context.CancelCauseFunc, export 
 			answer(out)
 			return
 		}
-		p.pool.expect(st.instance)
+		if !p.alone { // then the caller goes on before the instance is back
+			p.pool.expect(st.instance)
+			defer p.pool.arrived(st.instance)
+		}
 		answer(out)
 		p.pool.put(ctx, st.instance, out.Status == OK)
 	}()
@@ -181,19 +193,13 @@ func (st *callState) outcome(ctx context.Context, rc uint32, err error) Outcome 
 	out := Outcome{Entered: st.entered, Stats: st.session.Stats(), Logs: st.session.Logs()}
 	out.Stats.MemoryPeak = int64(st.mem.peak)
 	out.Stats.Fuel = st.fuel
-	var exit *sys.ExitError
-	var own *trapError
 	switch {
 	case ctx.Err() != nil:
 		out.Status = ended(ctx)
 	case st.trap != nil:
 		out.Status, out.Reason = st.trap.status, st.trap.reason
-	case errors.As(err, &own):
-		out.Status, out.Reason = own.status, own.reason
-	case errors.As(err, &exit):
-		out.Status, out.Reason = Exited, fmt.Sprintf("exit_%d", exit.ExitCode())
 	case err != nil:
-		out.Status, out.Reason = Trap, "engine"
+		out.Status, out.Reason = broken(err)
 	case rc != 0:
 		out.Status, out.Reason = GuestError, fmt.Sprintf("rc_%d", rc)
 	case !st.outputSet:
@@ -211,6 +217,19 @@ func (st *callState) outcome(ctx context.Context, rc uint32, err error) Outcome 
 		}
 	}
 	return out
+}
+
+// broken is how a call ended whose entry point did not return.
+func broken(err error) (Status, string) {
+	var exit *sys.ExitError
+	var own *trapError
+	switch {
+	case errors.As(err, &own):
+		return own.status, own.reason
+	case errors.As(err, &exit):
+		return Exited, fmt.Sprintf("exit_%d", exit.ExitCode())
+	}
+	return Trap, "engine"
 }
 
 // words is what the guest said of its failure: its error text, else the end of

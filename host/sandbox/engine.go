@@ -81,6 +81,8 @@ type Engine struct {
 	compiling chan struct{} // one for each running compiler
 	closing   chan struct{} // closed when Close begins
 	running   sync.WaitGroup
+	entrance  sync.RWMutex // held for writing while Close begins
+	closed    atomic.Bool  // set under entrance
 	failed    failures
 
 	pages   *pageMap  // nil where the kernel does not tell
@@ -89,10 +91,9 @@ type Engine struct {
 	unreturned atomic.Int64 // bytes freed since the last collection; see giveBack
 	returning  atomic.Bool
 
-	mu       sync.Mutex // guards the rest, and what module and flight say
-	closed   bool
+	mu       sync.Mutex         // guards the rest, and what module and flight say
 	pools    map[*pool]struct{} // of the plugins that are not closed
-	shares   map[string]*share  // by plugin that has calls
+	shares   map[string]*share  // by plugin that is loaded or has calls
 	freed    bool
 	closeErr error
 	flights  map[string]*flight
@@ -205,12 +206,11 @@ func runtimeConfig(maxMemory int64) wazero.RuntimeConfig {
 // nothing, since code may still run; it may be called again. After a Close that
 // returned nil further ones do nothing.
 func (e *Engine) Close(ctx context.Context) error {
-	e.mu.Lock()
-	if !e.closed {
-		e.closed = true
+	e.entrance.Lock()
+	if !e.closed.Swap(true) {
 		close(e.closing)
 	}
-	e.mu.Unlock()
+	e.entrance.Unlock()
 	idle := make(chan struct{})
 	go func() {
 		e.running.Wait()
@@ -236,9 +236,9 @@ func (e *Engine) Close(ctx context.Context) error {
 
 // begin counts one running call or compilation in, unless the engine is closed.
 func (e *Engine) begin() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.closed {
+	e.entrance.RLock() // calls do not wait for each other here
+	defer e.entrance.RUnlock()
+	if e.closed.Load() {
 		return false
 	}
 	e.running.Add(1)
@@ -250,7 +250,7 @@ func (e *Engine) openPool() *pool {
 	pl := newPool(e.cfg.MaxCalls, e.cfg.IdleFor)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.closed {
+	if e.closed.Load() {
 		pl.closed = true
 		return pl
 	}

@@ -20,17 +20,16 @@ type flight struct {
 // The error is work's, the cause of the caller's context, or [ErrClosed].
 func (e *Engine) once(ctx context.Context, key string, work func(ctx context.Context) error) error {
 	e.mu.Lock()
-	if e.closed {
+	f := e.flights[key]
+	if e.closed.Load() || f == nil && !e.begin() {
 		e.mu.Unlock()
 		return ErrClosed
 	}
-	f := e.flights[key]
 	if f == nil {
 		f = &flight{done: make(chan struct{})}
 		var own context.Context
 		own, f.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 		e.flights[key] = f
-		e.running.Add(1)
 		go e.fly(own, key, f, work)
 	}
 	f.waiting++

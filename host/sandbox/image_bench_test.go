@@ -138,7 +138,6 @@ func BenchmarkIdleInstance(b *testing.B) {
 						held = append(held, st.instance)
 					}
 					for _, in := range held {
-						p.pool.expect(in)
 						p.pool.put(b.Context(), in, true)
 					}
 				}

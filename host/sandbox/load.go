@@ -49,6 +49,7 @@ type Plugin struct {
 	manifest *manifest.Manifest // nil for a foreign module
 	closed   atomic.Bool
 	pool     *pool
+	share    *share
 	// alone says that the module imports nothing that waits for somebody: its
 	// calls end with their context by themselves.
 	alone bool

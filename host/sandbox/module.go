@@ -88,7 +88,7 @@ func (e *Engine) attach(p *Plugin, know func() *module) {
 		e.modules[p.digest] = m
 	}
 	m.plugins[p] = struct{}{}
-	p.module = m
+	p.module, p.share = m, e.join(p.spec.name)
 }
 
 // detach counts a plugin out; after the last the code goes, or when the last
@@ -96,6 +96,7 @@ func (e *Engine) attach(p *Plugin, know func() *module) {
 func (e *Engine) detach(ctx context.Context, p *Plugin) error {
 	e.mu.Lock()
 	delete(p.module.plugins, p)
+	e.quit(p.share)
 	gone := e.unused(p.module)
 	e.mu.Unlock()
 	return e.free(ctx, gone)

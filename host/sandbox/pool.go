@@ -90,7 +90,17 @@ func (pl *pool) expect(in *instance) {
 	}
 }
 
-// put ends the use of an instance that was expected. One whose call ended well is
+// arrived ends what expect began, whatever became of the instance.
+func (pl *pool) arrived(in *instance) {
+	if in.of != nil {
+		pl.mu.Lock()
+		pl.restoring--
+		pl.mu.Unlock()
+		pl.restored.Broadcast()
+	}
+}
+
+// put ends the use of an instance. One whose call ended well is
 // restored at once, so that nothing of the call outlives it, and kept; any other
 // is discarded, as is what cannot be restored or is not wanted any more.
 func (pl *pool) put(ctx context.Context, in *instance, clean bool) {
@@ -101,17 +111,15 @@ func (pl *pool) put(ctx context.Context, in *instance, clean bool) {
 		return
 	}
 	keep := clean && in.reset()
+	in.since, in.trimmed = time.Now(), false
 	pl.mu.Lock()
-	pl.restoring--
 	keep = keep && !pl.closed && s == pl.snap && len(pl.idle) < pl.limit
 	if keep {
-		in.since, in.trimmed = time.Now(), false
 		pl.idle = append(pl.idle, in)
 		if pl.sweeper == nil {
 			pl.sweeper = time.AfterFunc(trimAfter, pl.sweep)
 		}
 	}
-	pl.restored.Broadcast()
 	pl.drop(s)
 	pl.mu.Unlock()
 	if !keep {

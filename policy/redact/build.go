@@ -26,8 +26,8 @@ type builder struct {
 // that they could be decoded to; a text that is built to be decoded in every way at every level takes 60.
 const effort = 40
 
-func newBuilder(set Set, size int) *builder {
-	b := &builder{set: set, finder: finder{effort: effort*size + 1<<18}}
+func newBuilder(set Set, size int) builder {
+	b := builder{set: set, finder: finder{effort: effort*size + 1<<18}}
 	if known := set.of(); len(known.secrets) > 0 {
 		b.marks = slices.Clone(known.marks)
 		b.finder.add(known)
@@ -93,19 +93,6 @@ func (b *builder) harvest(value []byte, id int) {
 	m := b.marks[id]
 	b.harvested = append(b.harvested, newSecret(m.name, string(value), m.source))
 	b.ids = append(b.ids, id)
-}
-
-// learned is the Set that the result was searched with and what was harvested, as much of it as fits.
-func (b *builder) learned() Set {
-	if len(b.harvested) == 0 {
-		return b.set
-	}
-	fit := slices.DeleteFunc(slices.Clone(b.harvested), func(s Secret) bool { return s.Check() != "" })
-	s, err := b.set.With(fit[:min(len(fit), MaxSecrets-b.set.Len())]...)
-	if err != nil { // every one was checked and there is room
-		return b.set
-	}
-	return s
 }
 
 // names goes over the document: members with sensitive names become opaque, everything else is searched for shapes. What

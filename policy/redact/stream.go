@@ -66,7 +66,7 @@ func (s *Stream) show(until int) (out []byte) {
 	}()
 	last := until == len(s.buf)
 	b := newBuilder(s.set, len(s.buf))
-	spans, keyEnd := s.spans(b)
+	spans, keyEnd := s.spans(&b)
 	if !last {
 		until = s.border(until, spans)
 	}

@@ -45,6 +45,15 @@ func (v View) JSON() json.RawMessage {
 	return append(appendQuoted([]byte{'"'}, v.body, false), '"')
 }
 
+// Shared is [View.JSON] without a copy of a view that is JSON already: other views may be the same bytes, which must not
+// be changed.
+func (v View) Shared() json.RawMessage {
+	if v.json {
+		return v.body
+	}
+	return v.JSON()
+}
+
 // IsJSON reports whether String is a JSON text.
 func (v View) IsJSON() bool { return v.json }
 
@@ -59,7 +68,8 @@ type Views struct {
 	// Failed means that redaction failed and every view is the fixed failure.
 	Failed bool
 
-	learned func() Set
+	set       Set
+	harvested []Secret // what was discovered
 }
 
 // Found counts the removals of one name.
@@ -72,10 +82,15 @@ type Found struct {
 // Set is the Set that the views were built with and the values that were discovered in this result. Passing it to
 // the next Build of the turn keeps a secret that one tool showed out of every later result.
 func (v Views) Set() Set {
-	if v.learned == nil {
-		return Set{}
+	if len(v.harvested) == 0 {
+		return v.set
 	}
-	return v.learned()
+	fit := slices.DeleteFunc(slices.Clone(v.harvested), func(s Secret) bool { return s.Check() != "" })
+	s, err := v.set.With(fit[:min(len(fit), MaxSecrets-v.set.Len())]...)
+	if err != nil { // every one was checked and there is room
+		return v.set
+	}
+	return s
 }
 
 // View returns the view of an audience.
@@ -159,7 +174,7 @@ func BuildFor(set Set, bounds Bounds, raw Raw, wanted ...Audience) (views Views,
 	}
 	return Views{
 		Model: all[ForModel], Operator: all[ForOperator], Event: all[ForEvent], Durable: all[ForDurable], Debug: all[ForDebug],
-		Found: b.found(spans), learned: b.learned,
+		Found: b.found(spans), set: set, harvested: b.harvested,
 	}, nil
 }
 
