@@ -70,3 +70,32 @@ func TestReportSaysWhatIsMissed(t *testing.T) {
 		}
 	}
 }
+
+// Every goal has a line with its verdict, and one that no benchmark reported is an error.
+func TestGoalsHaveVerdicts(t *testing.T) {
+	m := measured{}
+	if _, err := m.lines(); err == nil {
+		t.Error("nothing was measured, and no goal says so")
+	}
+	for _, text := range []string{
+		"BenchmarkMeter/go/json-2 \t 10\t 79 ns/op\t 4.2 interrupt/plain\t 1.4 metered/plain",
+		"BenchmarkFreshOnTwoCores/small-2   693  1689177 ns/op  1.499 two/one  1.553 two/one-best",
+		"ok  \tpkg\t1.2s", "geometric mean: 1.09",
+	} {
+		m.add(text)
+	}
+	if got := m["Meter/go/json"]; len(m) != 2 || got["metered/plain"] != 1.4 || got["ns/op"] != 79 {
+		t.Errorf("read %v", m)
+	}
+	for _, g := range goals() {
+		held := map[string]bool{"metering, JSON": false, "two cores over one, small guest": true}
+		want, ok := held[g.name]
+		if !ok {
+			continue
+		}
+		got := g.value(m)
+		if (g.most > 0 && got <= g.most || g.least > 0 && got >= g.least) != want {
+			t.Errorf("%s: %v, want held %v", g.name, got, want)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"time"
 )
 
@@ -27,6 +28,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	plan := plan{}
 	flags.IntVar(&plan.rounds, "rounds", 9, "rounds; each runs every case once")
 	flags.DurationVar(&plan.each, "each", 150*time.Millisecond, "how long one case runs in one round")
+	suite := flags.Bool("suite", false, "run the benchmarks of every package first, and end with a line for each goal")
 	shape := flags.String("shape", "", "the shape of the document, text or records; empty: both")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -34,6 +36,14 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	shapes := []string{"text", "records"}
 	if *shape != "" {
 		shapes = []string{*shape}
+	}
+	var held []string
+	known := measured{}
+	if *suite {
+		var err error
+		if known, err = runSuite(ctx, out); err != nil {
+			return err
+		}
 	}
 	peers, stop, err := startAll(ctx)
 	if err != nil {
@@ -54,7 +64,17 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		if err := report(out, tables); err != nil {
 			return err
 		}
+		held = append(held, lines(tables)...)
+		known.peers(tables)
 	}
-	_, err = fmt.Fprint(out, machine())
+	fmt.Fprint(out, machine())
+	if *suite {
+		more, err := known.lines()
+		if err != nil {
+			return err
+		}
+		held = append(more, held...)
+	}
+	_, err = fmt.Fprintf(out, "\n%s\n", strings.Join(held, "\n"))
 	return err
 }

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// goal is one ratio that the effect path is held to, at one size.
-type goal struct {
+// ratio is one that the effect path is held to, at one size.
+type ratio struct {
 	size int
 	text string
 	// most is the longest time that the goal allows, from the times of the same table.
 	most func(t table) time.Duration
 }
 
-// goals are the ratios that Portcullis holds itself to.
-func goals() []goal {
-	return []goal{
+// ratios are those that Portcullis holds itself to.
+func ratios() []ratio {
+	return []ratio{
 		{1 << 10, "<= W + 25 us", func(t table) time.Duration { return t.of(rawWazero) + 25*time.Microsecond }},
 		{1 << 10, "<= 1/8 of go-plugin gRPC", func(t table) time.Duration { return t.of(goPlugin) / 8 }},
 		{1 << 10, "<= 1/25 of MCP stdio", func(t table) time.Duration { return t.of(mcpStdio) / 25 }},
@@ -46,7 +46,7 @@ func report(out io.Writer, tables []table) error {
 		b.WriteByte('\n')
 	}
 	b.WriteString("\n| size | goal | allowed | measured | of allowed | |\n|---|---|---|---|---|---|\n")
-	for _, g := range goals() {
+	for _, g := range ratios() {
 		for _, t := range tables {
 			if t.size == g.size {
 				got, most := t.of(ours), g.most(t)
@@ -56,6 +56,20 @@ func report(out io.Writer, tables []table) error {
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
+}
+
+// lines are the ratios of one shape, each on a line.
+func lines(tables []table) []string {
+	var out []string
+	for _, g := range ratios() {
+		for _, t := range tables {
+			if t.size == g.size {
+				got, most := t.of(ours), g.most(t)
+				out = append(out, fmt.Sprintf("effect path, %s, %s: %s (%s, here %s) %s", t.shape, bytesText(g.size), short(got), g.text, short(most), word(got <= most)))
+			}
+		}
+	}
+	return out
 }
 
 func verdict(held bool) string {

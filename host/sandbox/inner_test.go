@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/policy/document"
@@ -86,5 +87,35 @@ func TestCallReadsWhatTheGateDidNot(t *testing.T) {
 		if (err == nil) != goes || goes && !bytes.Contains(in, []byte(args)) {
 			t.Errorf("arguments %s: %s, %v", args, in, err)
 		}
+	}
+}
+
+// A share lasts as long as a plugin of its name is loaded or one of its calls runs, and no longer.
+func TestSharesAreForgotten(t *testing.T) {
+	e := openFresh(t, Config{})
+	first, again := loadFresh(t, e, "state", stateExports...), loadFresh(t, e, "state", stateExports...)
+	kept := first.share
+	if again.share != kept || len(e.shares) != 1 {
+		t.Fatalf("one plugin has %d shares", len(e.shares))
+	}
+	kept.slots <- struct{}{} // a call
+	for _, p := range []*Plugin{first, again} {
+		if err := p.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if third := loadFresh(t, e, "state", stateExports...); third.share != kept {
+		t.Error("a plugin that is loaded again while its call runs got more than its share")
+	} else if <-kept.slots; third.Close(t.Context()) != nil || len(e.shares) != 0 {
+		t.Errorf("%d shares are kept for nobody", len(e.shares))
+	}
+}
+
+// A caller's deadline serves as the call's own when it is the same moment, and not when it is later.
+func TestACallersDeadlineServesWhenItIsTheSame(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	if !endsSoonEnough(ctx, time.Hour) || endsSoonEnough(ctx, time.Hour-time.Minute) || endsSoonEnough(t.Context(), time.Hour) {
+		t.Error("the deadline of a call is not the sooner one")
 	}
 }
