@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/b3abf3ee/portcullis/host/event"
+	"github.com/b3abf3ee/portcullis/host/failpoint"
 	"github.com/b3abf3ee/portcullis/policy/redact"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
@@ -70,7 +71,14 @@ func (r *Runtime) call(ctx context.Context, p *passage, now time.Time) (out Outc
 			out = Outcome{Status: Indeterminate, Reason: "adapter_panic", Detail: fmt.Sprint(v)}
 		}
 	}()
-	return t.Adapter.Invoke(ctx, call)
+	if err := failpoint.Hit("effect.invoke"); err != nil {
+		return Outcome{Status: Failed, Reason: "injected", Detail: err.Error()}
+	}
+	out = t.Adapter.Invoke(ctx, call)
+	if err := failpoint.Hit("effect.invoked"); err != nil {
+		return Outcome{Status: Indeterminate, Reason: "injected", Detail: err.Error()}
+	}
+	return out
 }
 
 // asked is the call as an adapter sees it, when it begins now.

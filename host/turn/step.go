@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/b3abf3ee/portcullis/host/failpoint"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/prompt"
 	"github.com/b3abf3ee/portcullis/host/provider"
@@ -76,6 +77,9 @@ func (w *work) step(ctx context.Context) (end ending, done bool) {
 	if fit.Overflow {
 		return failed("context_overflow", fit.Sentence()), true
 	}
+	if err := failpoint.Hit("turn.ask"); err != nil {
+		return providerEnding(err), true
+	}
 	stream := redact.NewStream(w.catalog.Redactor(), redact.ForOperator)
 	resp, err := w.a.plan.Model.Generate(ctx, provider.Request{
 		System: w.a.plan.System, Messages: fit.Messages, Tools: w.tools,
@@ -83,6 +87,9 @@ func (w *work) step(ctx context.Context) (end ending, done bool) {
 		Metadata: map[string]string{provider.MetadataSession: string(w.a.session)},
 	}, func(e provider.Event) { w.watch(e, stream) })
 	w.flush(stream)
+	if err == nil {
+		err = failpoint.Hit("turn.answered")
+	}
 	if err != nil {
 		return providerEnding(err), true
 	}

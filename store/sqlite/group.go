@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/b3abf3ee/portcullis/host/failpoint"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/turn"
 )
@@ -19,6 +20,7 @@ const maxGroup = 64
 type op struct {
 	ctx      context.Context // the caller's, never cancelled
 	fn       func(t *tx) error
+	name     string        // of its failpoints
 	behind   id.Turn       // nobody waits: an error is owed to this turn
 	done     chan struct{} // closed when err and panicked are final
 	err      error
@@ -119,12 +121,22 @@ func (s *Store) commitGroup(group []*op) {
 		s.checkpoint(t)
 	}
 	for _, o := range group {
-		if o.err == nil && o.panicked == nil {
-			o.err = s.judge(err)
-			s.owe(o)
-		}
-		o.end(o.err)
+		s.settle(o, err)
 	}
+}
+
+// settle tells a write how its transaction ended.
+func (s *Store) settle(o *op, err error) {
+	if err == nil {
+		if lost := failpoint.Hit(o.name + ".committed"); lost != nil {
+			err = s.fail(lost)
+		}
+	}
+	if o.err == nil && o.panicked == nil {
+		o.err = s.judge(err)
+		s.owe(o)
+	}
+	o.end(o.err)
 }
 
 // runGroup runs each write under a savepoint of its own. An error means that the transaction is lost.
@@ -161,7 +173,12 @@ func (s *Store) runGroup(t *tx, group []*op) error {
 func (s *Store) runOne(t *tx, o *op) {
 	t.ctx = o.ctx
 	defer func() { o.panicked = recover() }()
-	o.err = s.judge(o.fn(t))
+	if o.err = failpoint.Hit(o.name + ".begin"); o.err == nil {
+		o.err = s.judge(o.fn(t))
+	}
+	if o.err == nil {
+		o.err = failpoint.Hit(o.name + ".ran")
+	}
 	s.owe(o)
 }
 
@@ -170,7 +187,7 @@ func (s *Store) behind(ctx context.Context, of id.Turn, fn func(t *tx) error) er
 	if s.readOnly {
 		return ErrReadOnly
 	}
-	s.queue.add(&op{ctx: context.WithoutCancel(ctx), fn: fn, behind: of, done: make(chan struct{})})
+	s.queue.add(&op{ctx: context.WithoutCancel(ctx), fn: fn, name: failpoint.Caller("sqlite"), behind: of, done: make(chan struct{})})
 	return nil
 }
 

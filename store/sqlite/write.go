@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"time"
+
+	"github.com/b3abf3ee/portcullis/host/failpoint"
 )
 
 // Checkpoint when this many commits or bytes of bound values have gone into the write-ahead log since the last one.
@@ -33,7 +35,7 @@ func (s *Store) write(ctx context.Context, fn func(t *tx) error) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	o := &op{ctx: context.WithoutCancel(ctx), fn: fn, done: make(chan struct{})}
+	o := &op{ctx: context.WithoutCancel(ctx), fn: fn, name: failpoint.Caller("sqlite"), done: make(chan struct{})}
 	s.queue.add(o)
 	select {
 	case s.gate <- struct{}{}: // the writer's turn: for all that wait, not only for o
