@@ -1,0 +1,239 @@
+package crash
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/host/approval"
+	"github.com/b3abf3ee/portcullis/host/authority"
+	"github.com/b3abf3ee/portcullis/host/effect"
+	"github.com/b3abf3ee/portcullis/host/event"
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/turn"
+	"github.com/b3abf3ee/portcullis/policy/principal"
+	"github.com/b3abf3ee/portcullis/store/sqlite"
+)
+
+// book is what happened outside and what the children were told is durable.
+type book struct {
+	did      map[id.Effect]int
+	kept     map[id.Effect]bool
+	admitted map[id.Turn]id.Session
+	effects  map[id.Effect]effect.Status // as they were reported
+	ended    map[id.Turn]turn.Outcome
+}
+
+// read takes the whole lines of a child's output. A line that the kill cut was no promise.
+func read(out string) *book {
+	b := &book{map[id.Effect]int{}, map[id.Effect]bool{}, map[id.Turn]id.Session{}, map[id.Effect]effect.Status{}, map[id.Turn]turn.Outcome{}}
+	for line := range strings.Lines(out) {
+		w := strings.Fields(line)
+		if !strings.HasSuffix(line, "\n") || len(w) < 2 {
+			continue
+		}
+		switch w[0] {
+		case "did":
+			b.did[id.Effect(w[1])]++
+		case "kept":
+			b.kept[id.Effect(w[1])] = true
+		case "admitted":
+			b.admitted[id.Turn(w[1])] = id.Session(w[2])
+		case "effect":
+			b.effects[id.Effect(w[1])] = effect.Status(w[2])
+		case "ended":
+			b.ended[id.Turn(w[1])] = turn.Outcome(w[2])
+		}
+	}
+	return b
+}
+
+// state is all that the database says of turns and effects.
+type state struct {
+	turns   map[id.Turn]turn.Record
+	effects map[id.Effect]effect.Record
+}
+
+func (w *world) look(ctx context.Context) (state, error) {
+	st := state{map[id.Turn]turn.Record{}, map[id.Effect]effect.Record{}}
+	sessions, err := w.store.Sessions(ctx, w.by, 500)
+	for _, s := range sessions {
+		turns, more := w.store.Turns(ctx, w.by, s.ID, 500)
+		if err = more; err != nil {
+			return st, err
+		}
+		for _, t := range turns {
+			st.turns[t.ID] = t
+			effects, more := w.store.Effects(ctx, w.by, t.ID)
+			if err = more; err != nil {
+				return st, err
+			}
+			for _, e := range effects {
+				st.effects[e.ID] = e
+			}
+		}
+	}
+	return st, err
+}
+
+// hold checks the database at path against the book and brings it on. What it finds wrong is returned, in words.
+func hold(t *testing.T, path string, b *book) (faults []string) {
+	t.Helper()
+	ctx := t.Context()
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	report, err := sqlite.Check(ctx, path)
+	if err != nil || len(report.Faults) > 0 {
+		fault("the database is not sound: %+v, %v", report, err)
+		return faults
+	}
+	w, err := openWorld(ctx, path)
+	if err != nil {
+		fault("the next host cannot open: %v", err)
+		return faults
+	}
+	defer func() {
+		if err := w.close(); err != nil {
+			fault("close: %v", err)
+		}
+	}()
+	w.by, err = principal.NewIssuer(string(w.store.StoreID())).Issue(principal.Facts{PrincipalID: authority.OperatorID, Authority: principal.Operator, Reason: "crash test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := w.look(ctx)
+	if err != nil {
+		fault("look: %v", err)
+		return faults
+	}
+	b.lost(before, fault)
+	if _, err := w.store.Recover(ctx, w.epoch, time.Now()); err != nil {
+		fault("recover: %v", err)
+		return faults
+	}
+	after, err := w.look(ctx)
+	if err != nil {
+		fault("look again: %v", err)
+		return faults
+	}
+	w.settled(ctx, before, after, b, fault)
+	w.goesOn(ctx, t, fault)
+	return faults
+}
+
+// lost holds what was acknowledged against what the next host finds, before anything is recovered.
+func (b *book) lost(st state, fault func(string, ...any)) {
+	for key := range b.admitted {
+		if _, ok := st.turns[key]; !ok {
+			fault("lost: turn %s was admitted", key)
+		}
+	}
+	for key, outcome := range b.ended {
+		if got := st.turns[key]; got.Outcome != outcome {
+			fault("lost: turn %s ended as %s and is %s", key, outcome, got.State)
+		}
+	}
+	for key, status := range b.effects {
+		got, ok := st.effects[key]
+		// What the host could not write down it reports as denied (it did not run) or indeterminate; the database may then
+		// know nothing, or more.
+		if ok && got.Status != "" && got.Status != status && status != effect.Indeterminate && status != effect.Denied {
+			fault("lost: effect %s ended as %s and is %q", key, status, got.Status)
+		}
+		if !ok && status != effect.Denied {
+			fault("lost: effect %s was reported as %s", key, status)
+		}
+	}
+	for key, times := range b.did {
+		if times > 1 {
+			fault("twice: effect %s happened %d times", key, times)
+		}
+		if e, ok := st.effects[key]; !ok || !e.Started {
+			fault("effect %s happened and its start is not recorded", key)
+		}
+	}
+}
+
+// settled holds what recovery made of it.
+func (w *world) settled(ctx context.Context, before, after state, b *book, fault func(string, ...any)) {
+	for key, was := range before.effects {
+		now, want := after.effects[key], was.Status
+		if was.Started && was.Status == "" {
+			want = effect.Indeterminate
+		}
+		if now.Status != want {
+			fault("effect %s was %q and is %q, not %q", key, was.Status, now.Status, want)
+		}
+		if now.Status == effect.Succeeded && b.did[key] != 1 {
+			fault("effect %s succeeded and happened %d times", key, b.did[key])
+		}
+	}
+	for key, is := range after.turns {
+		if is.State == turn.Running {
+			fault("turn %s has no terminal state", key)
+		}
+		ends, err := w.store.Events(ctx, w.by, turn.EventQuery{Turn: key, Limit: 1000})
+		n := 0
+		for _, r := range ends {
+			if r.Kind == event.TurnFinished || r.Kind == event.TurnRecovered {
+				n++
+			}
+		}
+		if err != nil || n != 1 {
+			fault("turn %s has %d ends in the audit, %v", key, n, err)
+		}
+		open := slices.ContainsFunc(values(before.effects), func(e effect.Record) bool {
+			return e.Turn == key && e.Started && e.Status == ""
+		})
+		if was := before.turns[key]; was.State == turn.Running && (is.Outcome == turn.Indeterminate) != open {
+			fault("turn %s is %s, with an effect open: %v", key, is.Outcome, open)
+		}
+	}
+	pending, err := w.store.Questions(ctx, w.by, approval.Pending, 10)
+	if err != nil || len(pending) != 0 {
+		fault("%d questions are open, %v", len(pending), err)
+	}
+}
+
+func values[K comparable, V any](m map[K]V) []V {
+	var out []V
+	for _, v := range m {
+		out = append(out, v)
+	}
+	return out
+}
+
+// goesOn asks the same request again, which must answer with the turn there was, and then for one more turn.
+func (w *world) goesOn(ctx context.Context, t *testing.T, fault func(string, ...any)) {
+	t.Helper()
+	before, err := w.look(ctx)
+	if err != nil {
+		fault("look: %v", err)
+		return
+	}
+	var known turn.Record
+	for _, r := range before.turns {
+		if r.Request == requestKey {
+			known = r
+		}
+	}
+	input := "act twice"
+	if known.ID == "" { // nothing was admitted: then it may run now, but this process is not the world
+		input = "quietly"
+	}
+	res, err := w.ask(ctx, requestKey, input)
+	switch {
+	case err != nil:
+		fault("asked again: %v", err)
+	case known.ID != "" && (res.Turn() != known.ID || res.Outcome() != known.Outcome || !res.Duplicate()):
+		fault("asked again: turn %s is %s, there was %s, %s", res.Turn(), res.Outcome(), known.ID, known.Outcome)
+	}
+	if after, err := w.look(ctx); err != nil || known.ID != "" && len(after.effects) != len(before.effects) {
+		fault("asked again: %d effects were %d, %v", len(after.effects), len(before.effects), err)
+	}
+	if res, err := w.ask(ctx, w.ids.Request(), "quietly"); err != nil || res.Outcome() != turn.Completed {
+		fault("the session's next turn: %s %s, %v", res.Outcome(), res.Sentence(), err)
+	}
+}

@@ -1,0 +1,238 @@
+package crash
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/host/approval"
+	"github.com/b3abf3ee/portcullis/host/authority"
+	"github.com/b3abf3ee/portcullis/host/binding"
+	"github.com/b3abf3ee/portcullis/host/effect"
+	"github.com/b3abf3ee/portcullis/host/event"
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/lease"
+	"github.com/b3abf3ee/portcullis/host/provider"
+	"github.com/b3abf3ee/portcullis/host/sandbox"
+	"github.com/b3abf3ee/portcullis/host/turn"
+	rules "github.com/b3abf3ee/portcullis/policy/approval"
+	"github.com/b3abf3ee/portcullis/policy/capability"
+	"github.com/b3abf3ee/portcullis/policy/principal"
+	"github.com/b3abf3ee/portcullis/store/sqlite"
+)
+
+// childEnv makes the test binary run the turn instead of the tests. Its value is the database.
+const childEnv = "PORTCULLIS_CRASH_CHILD"
+
+// requestKey is what every child asks under: a second child asks for the same turn again.
+const requestKey = id.Request("req_the_one")
+
+func TestMain(m *testing.M) {
+	path := os.Getenv(childEnv)
+	if path == "" {
+		os.Exit(m.Run())
+	}
+	// strace counts the system calls of each thread by itself: everything that writes is on this one.
+	runtime.LockOSThread()
+	if err := runChild(path); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// tell writes one line into the book. One write of a line this short is whole or not there.
+func tell(words ...any) { _, _ = os.Stdout.WriteString(fmt.Sprintln(words...)) }
+
+// world is a host over a database, without a sandbox: what it does outside is tell.
+type world struct {
+	store *sqlite.Store
+	ids   *id.Source
+	epoch id.Epoch
+	turns *turn.Execution
+	auth  *authority.Resolver
+	by    principal.Scope
+	tell  func(words ...any)
+}
+
+// openWorld opens the database as a host does, recovery included.
+func openWorld(ctx context.Context, path string) (*world, error) {
+	w := &world{ids: id.NewSource(time.Now, rand.Reader), tell: func(...any) {}}
+	w.epoch = w.ids.Epoch()
+	var err error
+	if w.store, err = sqlite.Open(ctx, sqlite.Config{Path: path, Clock: time.Now, IDs: w.ids}); err != nil {
+		return nil, err
+	}
+	w.auth = authority.NewResolver(w.store, w.store, time.Now, w.ids)
+	gate := approval.NewGate(approval.Config{Journal: w.store, Prompter: yes{}, Clock: time.Now, IDs: w.ids})
+	w.turns = turn.New(turn.Config{
+		Journal: w.store, Planner: w, Authority: w.auth, IDs: w.ids, Epoch: w.epoch, Clock: time.Now,
+		Effects: effect.NewRuntime(effect.Config{Journal: w.store, Grants: w.store, Approver: gate, IDs: w.ids, Clock: time.Now}),
+	})
+	return w, nil
+}
+
+func (w *world) close() error {
+	w.turns.Close()
+	return w.store.Close()
+}
+
+// yes allows everything that it is asked.
+type yes struct{}
+
+func (yes) Prompt(context.Context, approval.Question) (approval.Answer, error) {
+	return approval.Answer{State: approval.Allowed, Reach: approval.Once, By: authority.OperatorID}, nil
+}
+
+// script is a model that asks for two effects in turn and then answers.
+type script struct{}
+
+func (script) Name() string { return "crash/script" }
+
+func (script) Limits() provider.Limits {
+	return provider.Limits{ContextWindow: 100_000, MaxOutput: 1000, SafetyMargin: 1000}
+}
+
+func (script) Generate(_ context.Context, req provider.Request, _ func(provider.Event)) (provider.Response, error) {
+	asked := 0
+	for _, m := range req.Messages[len(req.Messages)-min(len(req.Messages), 5):] {
+		asked += len(m.Calls())
+	}
+	if asked >= 2 || req.Messages[len(req.Messages)-1].Text() == "quietly" {
+		return provider.Response{Parts: []provider.Part{provider.Text("done")}, FinishReason: provider.FinishStop}, nil
+	}
+	return provider.Response{FinishReason: provider.FinishToolCalls, Parts: []provider.Part{provider.Call(provider.ToolCall{
+		ID: fmt.Sprint("c", asked+1), Name: provider.WireName("world.act"), Arguments: json.RawMessage(fmt.Sprintf(`{"n":%d}`, asked+1)),
+	})}}, nil
+}
+
+// Plan plans every turn alike.
+func (w *world) Plan(context.Context, turn.Request) (turn.Plan, error) {
+	all, err := capability.ParseSnapshot("tool.call:*")
+	return turn.Plan{
+		Core:   binding.Core{ID: "assistant", Revision: "sha256:r", Capabilities: all},
+		System: "You are a test.", Model: script{}, Setup: effect.Setup{Sources: []effect.Source{w}},
+	}, err
+}
+
+// Tools are one that acts outside and asks before it does.
+func (w *world) Tools(context.Context, binding.Turn) ([]effect.Tool, error) {
+	need, err := capability.Parse("tool.call:world.act")
+	return []effect.Tool{{
+		Name: "world.act", Description: "acts", InputSchema: json.RawMessage(`{"type":"object"}`), Needs: []capability.Name{need},
+		Risk: rules.High, Approval: rules.Prompt, Recovery: "manual", Origin: effect.Builtin, Provenance: "builtin:world.act", Adapter: w,
+	}}, err
+}
+
+// Invoke is the effect: it happens in the book, and keeps a value as a plugin would.
+func (w *world) Invoke(ctx context.Context, c effect.Call) effect.Outcome {
+	w.tell("did", c.Effect)
+	scope := sandbox.KVScope{Plugin: "world", Principal: c.Turn.Principal().PrincipalID()}
+	version, ok, err := w.store.Set(ctx, scope, "n", []byte(c.Effect), nil)
+	if err != nil || !ok {
+		return effect.Outcome{Status: effect.Failed, Reason: "kv", Detail: fmt.Sprint(err)}
+	}
+	w.tell("kept", c.Effect, version)
+	return effect.Outcome{Status: effect.Succeeded, Result: json.RawMessage(`{"acted":true}`)}
+}
+
+func person() principal.Facts {
+	return principal.Facts{
+		PrincipalID: "principal:conversation:chat:ann", Authority: principal.Conversation, Channel: "chat", ConversationKey: "chat:dm:ann",
+	}
+}
+
+// ask runs the turn and tells what was acknowledged.
+func (w *world) ask(ctx context.Context, key id.Request, input string) (turn.Result, error) {
+	res, err := w.turns.Run(ctx, turn.Request{
+		Key: key, Actor: person(), Core: "assistant", Input: input, Selector: turn.Selector{Kind: turn.Bound},
+	}, turn.Observer{
+		Started: func(t id.Turn, s id.Session) { w.tell("admitted", t, s) },
+		Effect:  func(r effect.Result) { w.tell("effect", r.ID, r.Status, r.Started) },
+	})
+	if err == nil {
+		w.tell("ended", res.Turn(), res.Outcome())
+	}
+	return res, err
+}
+
+// runChild recovers, runs the one turn, and then uses every other write of the store once, so that each has its points.
+func runChild(path string) error {
+	ctx := context.Background()
+	w, err := openWorld(ctx, path)
+	if err != nil {
+		return err
+	}
+	w.tell = tell
+	if _, err := w.store.Recover(ctx, w.epoch, time.Now()); err != nil {
+		return err
+	}
+	res, err := w.ask(ctx, requestKey, "act twice")
+	if err != nil {
+		return errors.Join(err, w.close())
+	}
+	return errors.Join(w.others(ctx, res), w.close())
+}
+
+func (w *world) record(k event.Kind) event.Record {
+	return event.Record{ID: w.ids.Event(), At: time.Now(), Kind: k, Principal: authority.OperatorID}
+}
+
+// others are the writes that a turn does not need.
+func (w *world) others(ctx context.Context, res turn.Result) error {
+	by, err := w.auth.Operator(ctx, "crash test") // Record
+	if err != nil {
+		return err
+	}
+	grant, err := capability.ParseGrant("net.fetch:example.com")
+	if err != nil {
+		return err
+	}
+	if _, err := w.store.GrantPlugin(ctx, by, "world", grant, w.record(event.PluginInstalled)); err != nil {
+		return err
+	}
+	if _, _, err := w.store.Turn(ctx, by, "trn_nobody"); err != nil { // a denied lookup
+		return err
+	}
+	scope := sandbox.KVScope{Plugin: "world", Principal: person().PrincipalID}
+	if _, err := w.store.Delete(ctx, scope, "n", nil); err != nil {
+		return err
+	}
+	// A second turn, by hand, for the writes that the first had no use for.
+	now := time.Now()
+	a := turn.Admission{
+		Request: w.ids.Request(), Digest: "d", Turn: w.ids.Turn(), NewSession: w.ids.Session(), Selector: turn.Selector{Kind: turn.Bound},
+		Core: "assistant", Revision: "r", Trace: w.ids.Trace(), Input: "by hand", At: now, Owner: person(),
+		Claim: lease.Claim{Token: w.ids.Lease(), Epoch: w.epoch, Expires: now.Add(time.Minute)},
+	}
+	made, started := w.record(event.SessionCreated), w.record(event.TurnStarted)
+	got, err := w.store.Admit(ctx, a, []event.Record{made, started})
+	if err != nil || got.Disposition != turn.Admitted {
+		return fmt.Errorf("admit by hand: %q, %w", got.Disposition, err)
+	}
+	if how, err := w.store.Extend(ctx, got.Session, got.Claim, now.Add(2*time.Minute)); err != nil || how != turn.Written {
+		return fmt.Errorf("extend: %q, %w", how, err)
+	}
+	body, err := json.Marshal(provider.User("by hand"))
+	if err != nil {
+		return err
+	}
+	m := turn.Message{ID: w.ids.Message(), Turn: a.Turn, Role: "user", Body: body, At: now}
+	if how, err := w.store.Append(ctx, a.Turn, got.Claim, []turn.Message{m}); err != nil || how != turn.Written {
+		return fmt.Errorf("append: %q, %w", how, err)
+	}
+	end := turn.Terminal{Turn: a.Turn, Session: got.Session, Claim: got.Claim, Outcome: turn.Completed, At: now}
+	ended := w.record(event.TurnFinished)
+	ended.Turn, ended.Session = a.Turn, got.Session
+	if how, err := w.store.Finish(ctx, end, ended); err != nil || how != turn.Written {
+		return fmt.Errorf("finish: %q, %w", how, err)
+	}
+	w.tell("ended", a.Turn, turn.Completed)
+	return nil
+}
