@@ -51,6 +51,12 @@ func read(out string) *book {
 	return b
 }
 
+func operator(w *world) (principal.Scope, error) {
+	return principal.NewIssuer(string(w.store.StoreID())).Issue(principal.Facts{
+		PrincipalID: authority.OperatorID, Authority: principal.Operator, Reason: "crash test",
+	})
+}
+
 // state is all that the database says of turns and effects.
 type state struct {
 	turns   map[id.Turn]turn.Record
@@ -99,8 +105,7 @@ func hold(t *testing.T, path string, b *book) (faults []string) {
 			fault("close: %v", err)
 		}
 	}()
-	w.by, err = principal.NewIssuer(string(w.store.StoreID())).Issue(principal.Facts{PrincipalID: authority.OperatorID, Authority: principal.Operator, Reason: "crash test"})
-	if err != nil {
+	if w.by, err = operator(w); err != nil {
 		t.Fatal(err)
 	}
 	before, err := w.look(ctx)

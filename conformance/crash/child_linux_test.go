@@ -30,6 +30,9 @@ import (
 // childEnv makes the test binary run the turn instead of the tests. Its value is the database.
 const childEnv = "PORTCULLIS_CRASH_CHILD"
 
+// recoverEnv makes the child recover and nothing else.
+const recoverEnv = "PORTCULLIS_CRASH_RECOVER"
+
 // requestKey is what every child asks under: a second child asks for the same turn again.
 const requestKey = id.Request("req_the_one")
 
@@ -40,7 +43,11 @@ func TestMain(m *testing.M) {
 	}
 	// strace counts the system calls of each thread by itself: everything that writes is on this one.
 	runtime.LockOSThread()
-	if err := runChild(path); err != nil {
+	program := runChild
+	if os.Getenv(recoverEnv) != "" {
+		program = runRecovery
+	}
+	if err := program(path); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -178,6 +185,17 @@ func runChild(path string) error {
 		return errors.Join(err, w.close())
 	}
 	return errors.Join(w.others(ctx, res), w.close())
+}
+
+// runRecovery is what a host does when it starts.
+func runRecovery(path string) error {
+	ctx := context.Background()
+	w, err := openWorld(ctx, path)
+	if err != nil {
+		return err
+	}
+	_, err = w.store.Recover(ctx, w.epoch, time.Now())
+	return errors.Join(err, w.close())
 }
 
 func (w *world) record(k event.Kind) event.Record {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,13 +48,25 @@ func needStrace(t *testing.T) string {
 // fresh is a database with its schema and nothing in it, for one child.
 func fresh(t *testing.T, dir string) string {
 	t.Helper()
-	path := filepath.Join(dir, "portcullis.db")
-	from, err := os.ReadFile(template(t))
-	if err == nil {
-		err = os.WriteFile(path, from, 0o600)
-	}
+	path, err := made()
 	if err != nil {
 		t.Fatal(err)
+	}
+	return copied(t, path, dir)
+}
+
+// copied is a copy of a database that nobody uses, its log included.
+func copied(t *testing.T, from, dir string) string {
+	t.Helper()
+	path := filepath.Join(dir, "portcullis.db")
+	for _, end := range []string{"", "-wal"} {
+		text, err := os.ReadFile(from + end)
+		if err == nil {
+			err = os.WriteFile(path+end, text, 0o600)
+		}
+		if err != nil && (end == "" || !errors.Is(err, fs.ErrNotExist)) {
+			t.Fatal(err)
+		}
 	}
 	return path
 }
@@ -70,15 +83,6 @@ var made = sync.OnceValues(func() (string, error) {
 	}
 	return path, w.close()
 })
-
-func template(t *testing.T) string {
-	t.Helper()
-	path, err := made()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
 
 // ending is how a child came to its end.
 type ending struct {
@@ -189,6 +193,11 @@ func each(step int, job func(n int) (more bool)) {
 
 // sweep lets inject do its work at the first, second, ... call of a system call until a child never gets that far.
 func sweep(t *testing.T, call, inject string, step int) *tally {
+	return sweepOver(t, call, inject, step, fresh, "")
+}
+
+// sweepOver is sweep over databases that start makes, after children that wrote before into the book.
+func sweepOver(t *testing.T, call, inject string, step int, start func(t *testing.T, dir string) string, before string, env ...string) *tally {
 	t.Helper()
 	strace := needStrace(t)
 	self, err := os.Executable()
@@ -203,8 +212,8 @@ func sweep(t *testing.T, call, inject string, step int) *tally {
 			return false
 		}
 		defer os.RemoveAll(dir)
-		path, log := fresh(t, dir), filepath.Join(dir, "strace")
-		e := run(t, path, self, nil, strace, "-f", "-q", "-o", log, "-e", "trace="+call, "-e", "signal=none",
+		path, log := start(t, dir), filepath.Join(dir, "strace")
+		e := run(t, path, self, env, strace, "-f", "-q", "-o", log, "-e", "trace="+call, "-e", "signal=none",
 			"-e", fmt.Sprintf("inject=%s:%s:when=%d", call, inject, n))
 		hit, err := injected(log)
 		if err != nil {
@@ -217,7 +226,7 @@ func sweep(t *testing.T, call, inject string, step int) *tally {
 			}
 			return false
 		}
-		sum.add(fmt.Sprintf("%s %s %d", call, inject, n), e, hold(t, path, read(e.out)))
+		sum.add(fmt.Sprintf("%s %s %d", call, inject, n), e, hold(t, path, read(before+e.out)))
 		return true
 	})
 	return sum
