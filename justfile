@@ -12,7 +12,7 @@ default:
     @just --list
 
 # everything that must hold before a change lands
-check: test vet fmt wasip1 race conform guards fuzz clean-tree
+check: test vet fmt wasip1 race conform crash guards fuzz clean-tree
 
 # the unit, script and contract tests, as the README says
 test:
@@ -49,6 +49,10 @@ race:
 goroutine-packages:
     @git ls-files '*.go' | grep -vE '^(plugins|sdk/internal|conformance/guests)/|/testdata/|_test\.go$' \
       | xargs grep -slE '^\s*go (func|[a-z])|sync\.|atomic\.|errgroup\.' | xargs -n1 dirname | sort -u | sed 's|^|./|'
+
+# kill a turn, and fail its disk, at every point there is; `go test` visits some of them
+crash:
+    CRASH_STRIDE=1 go test -count=1 -v -run 'Killed|Disk|Failpoint|Torn' ./conformance/crash | grep -E '^(---|ok|FAIL|PASS|panic)|crash:|torn:|_test.go'
 
 # take each guard out in turn and see that its test notices (some minutes)
 guards *ARGS:

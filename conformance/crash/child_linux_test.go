@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/b3abf3ee/portcullis/conformance/conformancetest"
 	"github.com/b3abf3ee/portcullis/host/approval"
 	"github.com/b3abf3ee/portcullis/host/authority"
 	"github.com/b3abf3ee/portcullis/host/binding"
@@ -37,6 +38,7 @@ const recoverEnv = "PORTCULLIS_CRASH_RECOVER"
 const requestKey = id.Request("req_the_one")
 
 func TestMain(m *testing.M) {
+	conformancetest.BeCompiler()
 	path := os.Getenv(childEnv)
 	if path == "" {
 		os.Exit(m.Run())
