@@ -95,8 +95,8 @@ func (w *world) close() error {
 // yes allows everything that it is asked.
 type yes struct{}
 
-func (yes) Prompt(context.Context, approval.Question) (approval.Answer, error) {
-	return approval.Answer{State: approval.Allowed, Reach: approval.Once, By: authority.OperatorID}, nil
+func (yes) Prompt(_ context.Context, q approval.Question) (approval.Answer, error) {
+	return approval.Answer{State: approval.Allowed, Reach: approval.Once, By: q.Principal}, nil
 }
 
 // script is a model that asks for two effects in turn and then answers.
@@ -218,6 +218,13 @@ func (w *world) others(ctx context.Context, res turn.Result) error {
 		return err
 	}
 	if _, _, err := w.store.Turn(ctx, by, "trn_nobody"); err != nil { // a denied lookup
+		return err
+	}
+	questions, err := w.store.Questions(ctx, by, "", 1)
+	if err != nil || len(questions) != 1 {
+		return fmt.Errorf("%d questions: %w", len(questions), err)
+	}
+	if _, _, err := w.store.Revoke(ctx, by, questions[0].ID, time.Now(), w.record(event.ApprovalDecided)); err != nil {
 		return err
 	}
 	scope := sandbox.KVScope{Plugin: "world", Principal: person().PrincipalID}

@@ -10,12 +10,18 @@ const (
 	inHost    = "./host"
 	inNet     = "./host/net"
 	inHostile = "./conformance/hostile"
+	inCrash   = "./conformance/crash"
+	inSQLite  = "./store/sqlite"
 	inMemory  = "./store/memory"
 )
 
 // table is every guard, in the order a module and its call meet them.
 func table() []guard {
-	return slices.Concat(verifying(), metering(), loading(), calling(), answering(), deciding(), approving(), authority(), reaching())
+	return slices.Concat(
+		verifying(), metering(), loading(), calling(), answering(),
+		deciding(), approving(), authority(), reaching(),
+		surviving(),
+	)
 }
 
 // verifying is what stands before the engine reads a byte.
@@ -142,5 +148,20 @@ func approving() []guard {
 		{"once-is-once", "store/internal/rule/approval.go", "\tcase !q.Used.IsZero():", "\tcase false:", inMemory, "TestContract"},
 		{"for-the-very-call", "store/internal/rule/approval.go", "\tcase !own:", "\tcase !own && false:", inMemory, "TestContract"},
 		{"in-time-when-used", "store/internal/rule/approval.go", "\tcase nowMillis >= q.Expires.UnixMilli():\n\t\treturn effect.ApprovalExpired", "\tcase false:\n\t\treturn effect.ApprovalExpired", inMemory, "TestContract"},
+	}
+}
+
+// surviving is what makes a turn end once and an effect happen once, whatever dies.
+func surviving() []guard {
+	crash := func(name, file, old, new, test string) guard { return guard{name, file, old, new, inCrash, test} }
+	return []guard{
+		crash("intent-before-effect", "host/effect/invoke.go", "\thow, err := r.journal.EffectStarted(ctx, started, r.event(p, event.EffectStarted, event.F(\"digest\", p.digest)))", "\thow, err := Begun, error(nil)\n\t_ = started", "TestKilledAtEverySystemCall"),
+		crash("same-key-same-turn", "store/sqlite/admit.go", "\tbefore, found, err := t.requested(a)", "\tbefore, found, err := t.requested(a)\n\tfound = false", "TestKilledAtEverySystemCall"),
+		crash("restart-ends-turns", "store/sqlite/recover.go", "WHERE l.epoch <> ? OR l.expires_at <= ?", "WHERE l.epoch = ? AND l.expires_at <= ?", "TestKilledAtEverySystemCall"),
+		crash("open-effects-are-unknown", "store/sqlite/effect.go", "status = 'indeterminate', reason = ?, finished_at = ?\n\t\tWHERE", "status = 'failed', reason = ?, finished_at = ?\n\t\tWHERE", "TestKilledAtEverySystemCall"),
+		{"digest-of-the-request", "store/sqlite/admit.go", "case found && before.Digest == a.Digest:", "case found:", inSQLite, "TestContract/same_key_and_another_digest_is_a_conflict"},
+		{"fence", "store/sqlite/fence.go", "case !st.claim.Same(c) || st.claim.Expired(now):", "case st.claim.Expired(now):", inSQLite, "TestContract/a_write_under_another_claim_is_stale"},
+		{"messages-before-effects", "store/sqlite/effect.go", "if err := s.owes(e.Turn); err != nil {", "if err := s.owes(\"\"); err != nil {", inSQLite, "TestContract/messages_that_cannot_be_stored_are_told_once"},
+		{"writes-fail-alone", "store/sqlite/group.go", "if err := t.do(\"ROLLBACK TO one\"); err != nil {", "if err := error(nil); err != nil {", inSQLite, "TestWritesThatComeTogetherShareACommitAndFailAlone"},
 	}
 }
