@@ -227,6 +227,9 @@ func (w *world) others(ctx context.Context, res turn.Result) error {
 	if _, _, err := w.store.Revoke(ctx, by, questions[0].ID, time.Now(), w.record(event.ApprovalDecided)); err != nil {
 		return err
 	}
+	if _, _, err := w.store.Legacy(ctx, by, turn.LegacyQuery{Session: res.Session(), Reason: "crash test"}); err != nil {
+		return err
+	}
 	scope := sandbox.KVScope{Plugin: "world", Principal: person().PrincipalID}
 	if _, err := w.store.Delete(ctx, scope, "n", nil); err != nil {
 		return err
