@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/b3abf3ee/portcullis/host/binding"
 	"github.com/b3abf3ee/portcullis/host/core"
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/id"
-	"github.com/b3abf3ee/portcullis/policy/egress"
+	"github.com/b3abf3ee/portcullis/host/net"
+	"github.com/b3abf3ee/portcullis/host/plugin"
 	"github.com/b3abf3ee/portcullis/policy/principal"
 )
 
@@ -21,15 +23,13 @@ type Explanation struct {
 	URL      *URLExplanation // set when the arguments have a "url"
 }
 
-// URLExplanation is what the egress layers say of one URL. The addresses it resolves to are not asked: that would be a
-// request to a name server.
+// URLExplanation is what the egress layers say of one URL. The addresses that a name leads to are not asked: that would
+// be a request to a name server.
 type URLExplanation struct {
-	Origin  string
-	Parsed  egress.Verdict
-	Needs   []string // the capabilities of which one must be granted, at both layers
-	Granted bool     // to the plugin
-	InCore  bool
-	Rules   egress.Verdict // of the core's egress section; Allowed where there is none
+	net.Explanation
+	Method string // GET, or the first that the plugin and the core let through
+	Origin string
+	Needs  []string // the capabilities of which one must be granted, at both layers
 }
 
 // Explain says what the gate would do with one call of a core's tool, for the operator. It runs nothing, asks nobody
@@ -91,28 +91,32 @@ func bindTo(ids *id.Source, scope principal.Scope, session id.Session, c core.Co
 
 // explainURL asks the layers of the egress policy that need no network.
 func (h *Host) explainURL(ctx context.Context, ready prepared, tool, raw string) (*URLExplanation, error) {
-	target, parsed := egress.ParseURL(raw)
-	x := &URLExplanation{Parsed: parsed, Rules: egress.Verdict{Allowed: true}}
-	if !parsed.Allowed {
-		return x, nil
+	i := slices.IndexFunc(ready.plugins, func(p plugin.Installed) bool { _, ok := p.Manifest.Tool(tool); return ok })
+	if i < 0 {
+		return nil, nil // a tool of the host itself makes no request for a plugin
 	}
-	x.Origin = target.Origin()
-	for _, p := range ready.plugins {
-		if _, ok := p.Manifest.Tool(tool); !ok {
-			continue
+	p := ready.plugins[i]
+	grants, err := h.PluginGrants(ctx, p.ID)
+	if err != nil {
+		return nil, fmt.Errorf("host: explain: %w", err)
+	}
+	out, err := h.network.Plugin(networkOf(p, ready.core, grants))
+	if err != nil {
+		return nil, fmt.Errorf("host: explain: %w", err)
+	}
+	defer out.Close()
+	x := &URLExplanation{Explanation: out.Explain("GET", raw), Method: "GET"}
+	for _, method := range []string{"HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"} {
+		if x.Declared.Allowed && x.Rules.Allowed {
+			break
 		}
-		grants, err := h.PluginGrants(ctx, p.ID)
-		if err != nil {
-			return nil, fmt.Errorf("host: explain: %w", err)
-		}
-		for _, n := range target.Capabilities() {
-			x.Needs = append(x.Needs, n.String())
-			x.Granted = x.Granted || grants.Allows(n)
-			x.InCore = x.InCore || ready.core.Capabilities().Allows(n)
+		if other := out.Explain(method, raw); other.Declared.Allowed && other.Rules.Allowed {
+			x.Explanation, x.Method = other, method
 		}
 	}
-	if rules, narrows := ready.core.Egress(); narrows {
-		x.Rules = rules.Check("GET", target)
+	x.Origin = x.Target.Origin()
+	for _, n := range x.Target.Capabilities() {
+		x.Needs = append(x.Needs, n.String())
 	}
 	return x, nil
 }

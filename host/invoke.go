@@ -37,15 +37,9 @@ func meets(s capability.Snapshot, need string) bool {
 
 // http is what the call may reach, with its decisions on record under the effect's id.
 func (a *pluginAdapter) http(call effect.Call) (sandbox.HTTPDoer, func(), error) {
-	c := net.PluginCall{
-		Plugin: a.plugin.ID, Egress: a.plugin.Manifest.Egress, Grants: call.Grants,
-		Core: a.core.ID(), Capabilities: a.core.Capabilities(),
-		Credentials: a.credentials(call), Mask: mask(call),
-		Audit: func(ctx context.Context, d net.Decision) error { return a.h.recordEgress(ctx, d, call) },
-	}
-	if rules, narrows := a.core.Egress(); narrows {
-		c.CoreRules = &rules
-	}
+	c := networkOf(a.plugin, a.core, call.Grants)
+	c.Credentials, c.Mask = a.credentials(call), mask(call)
+	c.Audit = func(ctx context.Context, d net.Decision) error { return a.h.recordEgress(ctx, d, call) }
 	out, err := a.h.network.Plugin(c)
 	if err != nil {
 		return nil, nil, err
@@ -65,6 +59,17 @@ func (a *pluginAdapter) credentials(call effect.Call) []net.Credential {
 		if _, ok := call.Secrets.Value(place.Secret); ok {
 			out = append(out, net.Credential{Place: place, Value: func() string { v, _ := call.Secrets.Value(place.Secret); return v }})
 		}
+	}
+	return out
+}
+
+// networkOf is all that decides where a plugin of a core may go.
+func networkOf(p plugin.Installed, c core.Core, grants capability.Snapshot) net.PluginCall {
+	out := net.PluginCall{
+		Plugin: p.ID, Egress: p.Manifest.Egress, Grants: grants, Core: c.ID(), Capabilities: c.Capabilities(),
+	}
+	if rules, narrows := c.Egress(); narrows {
+		out.CoreRules = &rules
 	}
 	return out
 }

@@ -91,7 +91,7 @@ func (p *PluginHTTP) Close() {
 
 // judge asks the four layers in turn; the first refusal is the answer. Addresses come later.
 func (p *PluginHTTP) judge(method string, t egress.Target) egress.Verdict {
-	if v := p.judgeDeclared(method, t); !v.Allowed {
+	if v := p.judgeDeclared(method, t, p.named(t)); !v.Allowed {
 		v.Sentence = "plugin " + p.call.Plugin + " does not declare this request: " + v.Sentence
 		return v
 	}
@@ -117,9 +117,9 @@ func (p *PluginHTTP) judge(method string, t egress.Target) egress.Verdict {
 // judgeDeclared asks the manifest. Where it leaves the host open ("*", only the caller knows), a pattern still
 // covers no address, no private name and no port but the scheme's own; a grant that names the host does, because
 // then the operator has said so.
-func (p *PluginHTTP) judgeDeclared(method string, t egress.Target) egress.Verdict {
+func (p *PluginHTTP) judgeDeclared(method string, t egress.Target, named bool) egress.Verdict {
 	v := p.declared.Check(method, t)
-	if v.Allowed || len(p.anywhere) == 0 || !p.named(t) {
+	if v.Allowed || !named {
 		return v
 	}
 	for _, e := range p.anywhere {

@@ -10,6 +10,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host"
 	"github.com/b3abf3ee/portcullis/host/core"
 	"github.com/b3abf3ee/portcullis/policy"
+	"github.com/b3abf3ee/portcullis/policy/egress"
 )
 
 func (s *shell) policy() *cli.Command {
@@ -55,16 +56,20 @@ type checkLine struct {
 // urlAnswer is what would be said of the URL in the arguments, without asking a name server.
 type urlAnswer struct {
 	Origin   string   `json:"origin,omitempty"`
+	Method   string   `json:"method"`
 	Refused  string   `json:"refused,omitempty"` // why the URL can never be used
 	Needs    []string `json:"needs_one_of"`
 	Granted  bool     `json:"granted"`
 	InCore   bool     `json:"in_core"`
 	CoreRule string   `json:"refused_by_core,omitempty"`
+	Manifest string   `json:"refused_by_manifest,omitempty"` // the plugin does not say that it goes there
+	Grant    string   `json:"refused_by_grant,omitempty"`    // what is granted, net.fetch:*, does not do for this place
+	Address  string   `json:"refused_address,omitempty"`     // the host is an address that is not open
 }
 
 // allowed reports whether every layer that needs no network would let the URL pass.
 func (u *urlAnswer) allowed() bool {
-	return u == nil || u.Refused == "" && u.CoreRule == "" && u.Granted && u.InCore
+	return u == nil || u.Refused+u.CoreRule+u.Manifest+u.Grant+u.Address == "" && u.Granted && u.InCore
 }
 
 func (s *shell) explain(c *cli.Context) (err error) {
@@ -125,10 +130,17 @@ func (s *shell) explain(c *cli.Context) (err error) {
 		case u.CoreRule != "":
 			a.Reason, a.Why = "url_refused_by_core", u.CoreRule
 			a.Remedy = "change egress in " + path.Join(core.FolderName, a.Core, core.AgentFile)
+		case u.Manifest != "":
+			a.Reason, a.Why, a.Remedy = "url_not_declared", u.Manifest, ""
+		case u.Granted && u.InCore && u.Grant == "":
+			a.Reason, a.Why, a.Remedy = "url_refused_address", u.Address, ""
 		case len(u.Needs) > 0:
 			plugin, _ := target(a.Plugin)
 			need := u.Needs[0]
 			a.Why = "the URL needs one of " + strings.Join(u.Needs, ", ")
+			if u.Grant != "" {
+				a.Why = u.Grant
+			}
 			a.Remedy = "portcullis plugin grant " + plugin + " " + console.Quote(need) + " --core " + a.Core
 		}
 	}
@@ -149,12 +161,25 @@ func explainOf(x host.Explanation) explainAnswer {
 		a.Checks = append(a.Checks, checkLine(l))
 	}
 	if u := x.URL; u != nil {
-		a.URL = &urlAnswer{Origin: u.Origin, Needs: append([]string{}, u.Needs...), Granted: u.Granted, InCore: u.InCore}
+		a.URL = &urlAnswer{Origin: u.Origin, Method: u.Method, Needs: append([]string{}, u.Needs...), Granted: u.Granted, InCore: u.InCore}
 		if !u.Parsed.Allowed {
 			a.URL.Refused = u.Parsed.Sentence
 		}
 		if !u.Rules.Allowed {
 			a.URL.CoreRule = u.Rules.Sentence
+		}
+		if u.Parsed.Allowed && !u.Declared.Allowed {
+			a.URL.Manifest = u.Declared.Sentence
+		}
+		if u.Declared.Allowed && u.Granted && u.InCore && u.Rules.Allowed && !u.Judged.Allowed {
+			a.URL.Grant = u.Judged.Sentence
+		}
+		switch u.Address.Reason {
+		case egress.Allowed:
+		case egress.PrivateAddress:
+			a.URL.Address = u.Address.Sentence
+		default: // nothing opens it
+			a.URL.Refused = u.Address.Sentence
 		}
 	}
 	return a
@@ -192,6 +217,10 @@ func sayExplained(t *console.Text, a explainAnswer) {
 			t.Say("%s %s", console.Bad("the URL can never be used:"), u.Refused)
 		case u.CoreRule != "":
 			t.Say("%s %s", console.Bad("the core's egress rules refuse the URL:"), u.CoreRule)
+		case u.Manifest != "":
+			t.Say("%s %s", console.Bad("the plugin does not declare this URL:"), u.Manifest)
+		case u.Grant == "" && u.Granted && u.InCore && u.Address != "":
+			t.Say("%s %s", console.Bad("the URL's address would be refused:"), u.Address)
 		default:
 			t.Say("the URL's origin is %s; granted to the plugin: %v; listed in the core: %v", u.Origin, u.Granted, u.InCore)
 		}
