@@ -13,6 +13,12 @@ const (
 	inCrash   = "./conformance/crash"
 	inSQLite  = "./store/sqlite"
 	inMemory  = "./store/memory"
+	inRules   = "./policy/approval"
+	inGate    = "./host/approval"
+	inEvasion = "./conformance/evasion"
+	inConsole = "./cli/internal/console"
+	inCommand = "./cli/internal/command"
+	inTurn    = "./host/turn"
 )
 
 // table is every guard, in the order a module and its call meet them.
@@ -147,6 +153,35 @@ func approving() []guard {
 		{"allowed-is-on-record", "host/effect/steps.go", "\tif d.Allowed && d.Approval == \"\" {", "\tif false {", inEffect, "TestAnAllowanceWithoutItsQuestionStartsNothing"},
 		{"once-is-once", "store/internal/rule/approval.go", "\tcase !q.Used.IsZero():", "\tcase false:", inMemory, "TestContract"},
 		{"for-the-very-call", "store/internal/rule/approval.go", "\tcase !own:", "\tcase !own && false:", inMemory, "TestContract"},
+		{"key-principal", "policy/approval/key.go", "Key{scope.PrincipalID(), session, b.Core,", "Key{\"\", session, b.Core,", inEvasion, "TestAnAllowanceCoversNothingElse/principal"},
+		{"key-session", "policy/approval/key.go", "Key{scope.PrincipalID(), session, b.Core,", "Key{scope.PrincipalID(), \"\", b.Core,", inEvasion, "TestAnAllowanceCoversNothingElse/session"},
+		{"key-fingerprint", "policy/approval/key.go", "b.Core, b.Fingerprint(), rule}", "b.Core, \"\", rule}", inEvasion, "TestAnAllowanceCoversNothingElse/revision"},
+		{"key-rule", "policy/approval/key.go", "b.Core, b.Fingerprint(), rule}", "b.Core, b.Fingerprint(), \"\"}", inEvasion, "TestAnAllowanceCoversNothingElse/argument"},
+		{"key-policy", "policy/approval/key.go", "b.Definition, b.Policy,", "b.Definition,", inEvasion, "TestAnAllowanceCoversNothingElse/policy"},
+		{"key-definition", "policy/approval/key.go", "b.Definition, b.Policy,", "b.Policy,", inRules, "TestKeyChangesWithEveryPart"},
+		{"risky-tools-name-their-input", "policy/approval/rules.go", "\tif e.Risk.AtLeast(High) {", "\tif false {", inEvasion, "TestAnAllowanceCoversNothingElse/argument"},
+		{"one-question", "host/approval/gate.go", "\t\tdefer leave()\n", "\t\tleave()\n", inGate, "TestEqualRequestsAreOneQuestion"},
+		{"one-prompt-at-a-time", "host/approval/ask.go", "\t\tcase g.prompt <- struct{}{}:\n\t\t\tdefer func() { <-g.prompt }()", "\t\tcase g.prompt <- struct{}{}:\n\t\t\t<-g.prompt", inGate, "TestOnceIsAskedByEach"},
+		{"revoked-while-waiting", "host/approval/cache.go", "\tif d.revoked {\n", "\tif false {\n", inGate, "TestARevocationWhileTheAnswerIsStoredDenies"},
+		{"waiters-are-told", "host/approval/cache.go", "\t\t\td.cancel(cause)\n", "", inGate, "TestARevocationBeatsTheAnswerAndItsWaiters"},
+		{"revoked-elsewhere", "host/approval/cache.go", " || !q.Revoked.IsZero() {", " {", inGate, "TestAnAllowanceEndsWithItsRevocationAndWithItsHost"},
+		{"allowances-end", "host/approval/cache.go", "\tif ok && !g.cfg.Clock().Before(a.until) {", "\tif false {", inGate, "TestTheCacheIsItsModel"},
+		{"allowances-are-bounded", "host/approval/cache.go", "\tif len(g.allowed) < maxAllowances {", "\tif true {", inGate, "TestWhatIsRememberedIsBounded"},
+		{"closed-gates", "host/approval/cache.go", "\treturn d, !g.closed\n", "\treturn d, true\n", inGate, "TestAClosedGateAsksNobody"},
+		{"nobody-means-no", "host/approval/ask.go", "\t\treturn Answer{State: Denied, Reason: ReasonNoRoute}", "\t\treturn Answer{State: Allowed, Reach: Once, By: q.Principal}", inGate, "TestWithNobodyToAskTheAnswerIsNoAndOnRecord"},
+		{"undelivered-means-no", "host/approval/ask.go", "\t\t\treturn Answer{State: Denied, Reason: ReasonNotDelivered}", "\t\t\treturn Answer{State: Allowed, Reach: Once, By: q.Principal}", inGate, "TestAQuestionThatCannotBeDeliveredIsDenied"},
+		{"late-means-no", "host/approval/ask.go", "\t\tif s.err != nil || ctx.Err() != nil {", "\t\tif s.err != nil {", inGate, "TestAPrompterThatFailsOrIsLateDenies"},
+		{"failed-means-no", "host/approval/ask.go", "\t\tif s.err != nil || ctx.Err() != nil {", "\t\tif ctx.Err() != nil {", inGate, "TestAPrompterThatFailsOrIsLateDenies"},
+		{"no-wider-than-offered", "host/approval/ask.go", "(a.Reach != ForSession || !q.Cacheable):", "a.Reach != ForSession:", inGate, "TestAnswersThatWereNotOfferedDoNotWiden"},
+		{"no-longer-than-the-call", "host/approval/ask.go", "\t\topen = min(open, time.Until(over).Truncate(time.Millisecond))", "\t\t_ = over", inGate, "TestAQuestionStandsNoLongerThanItsCall"},
+		{"questions-are-inert", "host/approval/ask.go", "Arguments: approval.VisibleJSON(req.Arguments),", "Arguments: req.Arguments,", inCommand, "TestAQuestionLooksLikeWhatItIs"},
+		{"only-what-may-be-shown", "policy/approval/visible.go", "r >= ' ' && r < 0x7F || r >= 0xC0 && r <= 0x17F", "r >= ' '", inCommand, "TestAQuestionLooksLikeWhatItIs"},
+		{"who-may-decide", "store/internal/rule/approval.go", "\treturn len(q.Approvers) == 0 && by.PrincipalID() == q.Principal", "\treturn true", inMemory, "TestContract"},
+		{"in-ones-own-name", "store/internal/rule/approval.go", "ans.By == by.PrincipalID() && MayDecide(q, by)", "MayDecide(q, by)", inMemory, "TestContract"},
+		{"revoked-allowances", "store/internal/rule/approval.go", "\tcase !q.Revoked.IsZero():\n\t\treturn effect.ApprovalRevoked", "\tcase false:\n\t\treturn effect.ApprovalRevoked", inMemory, "TestContract"},
+		{"allowed-before-it-starts", "store/internal/rule/approval.go", " || q.State != approval.Allowed:", ":", inMemory, "TestContract"},
+		{"typed-ahead", "cli/internal/console/lines.go", "\t\tif _, err := l.buf.Discard(l.buf.Buffered()); err != nil {", "\t\tif _, err := l.buf.Discard(0); err != nil {", inConsole, "TestDrainForgetsWhatWasTypedAhead"},
+		{"left-sessions", "host/turn/admit.go", "\t\tif moves && before != got.Session {", "\t\tif false {", inTurn, "TestWhoLeavesASessionIsTold"},
 		{"in-time-when-used", "store/internal/rule/approval.go", "\tcase nowMillis >= q.Expires.UnixMilli():\n\t\treturn effect.ApprovalExpired", "\tcase false:\n\t\treturn effect.ApprovalExpired", inMemory, "TestContract"},
 	}
 }

@@ -370,3 +370,29 @@ func TestAQuestionHoldsNothingThatAScreenActsOn(t *testing.T) {
 		t.Fatalf("%+v %v", q, err)
 	}
 }
+
+// during is a journal in which something happens while an answer is being stored.
+type during struct {
+	approval.Journal
+	do func()
+}
+
+func (d during) Decide(ctx context.Context, by principal.Scope, a id.Approval, ans approval.Answer, now time.Time, r event.Record) (approval.Question, approval.Recording, error) {
+	d.do()
+	return d.Journal.Decide(ctx, by, a, ans, now, r)
+}
+
+// There is no moment in which a revocation is missed: not that in which the answer is on its way to the store either.
+func TestARevocationWhileTheAnswerIsStoredDenies(t *testing.T) {
+	w := realWorld()
+	b := w.admit(t, talker("a"), "assistant", "r1")
+	var g *approval.Gate
+	g = w.gate(func(c *approval.Config) {
+		c.Prompter = &crowd{answer: grants(approval.ForSession)}
+		c.Journal = during{w.store, func() { g.EndSession(b.Session()) }}
+	})
+	d := g.Decide(t.Context(), w.request(b, "rule"))
+	if allowed, _, _, _ := g.Left(); d.Allowed || d.Reason != approval.ReasonRevoked || allowed != 0 {
+		t.Fatalf("%+v, %d allowances", d, allowed)
+	}
+}

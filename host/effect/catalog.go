@@ -41,6 +41,7 @@ type Catalog struct {
 	entries map[string]*entry
 	order   []string
 	bounds  redact.Bounds
+	rules   func() string // fingerprint of the setup's policies
 	closed  atomic.Bool
 
 	mu    sync.Mutex // guards known
@@ -54,6 +55,7 @@ type entry struct {
 	input  func() (*Schema, error)
 	output func() (*Schema, error)
 	label  string                 // plugin with version, or empty
+	pin    func() string          // digest of the tool as it was described
 	ruled  atomic.Pointer[ruling] // what policy said of it
 }
 
@@ -97,6 +99,7 @@ func (r *Runtime) Prepare(ctx context.Context, turn binding.Turn, setup Setup) (
 		return nil, fmt.Errorf("effect: prepare catalog: no turn binding")
 	}
 	c := &Catalog{turn: turn, setup: setup, entries: map[string]*entry{}, known: setup.Known, bounds: viewBounds(setup.Output)}
+	c.rules = sync.OnceValue(func() string { return approval.PolicyFingerprint(setup.Policies...) })
 	grants := map[string]capability.Snapshot{}
 	for _, src := range setup.Sources {
 		tools, err := src.Tools(ctx, turn)
@@ -138,6 +141,7 @@ func (c *Catalog) add(t Tool, grants capability.Snapshot) error {
 		tool: t, grants: grants, label: t.label(),
 		input:  sync.OnceValues(func() (*Schema, error) { return CompileSchema(t.InputSchema) }),
 		output: sync.OnceValues(func() (*Schema, error) { return compileOptional(t.OutputSchema) }),
+		pin:    sync.OnceValue(t.pin),
 	}
 	c.order = append(c.order, t.Name)
 	return nil

@@ -122,7 +122,8 @@ func (p *passage) key() (approval.Key, bool) {
 	core := p.turn.Core()
 	key, ok := approval.NewKey(p.turn.Principal(), string(p.turn.Session()), approval.Basis{
 		Core: core.ID, Revision: core.Revision, Capabilities: core.Capabilities.Fingerprint(),
-		Effective: p.policy.Approval.Mode, Entry: e,
+		Effective: p.policy.Approval.Mode, Entry: e, Definition: p.entry.pin(),
+		Policy: p.catalog.rules(),
 	}, e.RuleKey(p.covered(e)))
 	return key, ok && !e.Risk.AtLeast(approval.Critical) && (p.planned == nil || p.planned.Cacheable)
 }

@@ -1,6 +1,9 @@
 package effect
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"time"
@@ -50,6 +53,19 @@ func (t Tool) label() string {
 		return ""
 	}
 	return t.Plugin + "@" + t.Version
+}
+
+// pin is a digest over what the tool says of itself and where it comes from: a tool that changes any of it is not the tool
+// that somebody allowed, whatever it is called.
+func (t Tool) pin() string {
+	h := sha256.New()
+	for _, part := range []string{
+		t.Name, t.Description, string(t.InputSchema), string(t.OutputSchema), t.Recovery, string(t.Origin), t.Provenance, t.Plugin, t.Version,
+	} {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+		h.Write([]byte(part))
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 // Entry is the tool as the approval rules see it.

@@ -383,3 +383,34 @@ func TestAFaultOfTheHostStillEndsTheTurn(t *testing.T) {
 	}
 	w.want(res, turn.Failed, "host_fault")
 }
+
+// What was allowed for a session ends when its conversation goes on in another one.
+func TestWhoLeavesASessionIsTold(t *testing.T) {
+	w := newWorld(t, func(context.Context, int, provider.Request) (provider.Response, error) { return say("hi") })
+	var left []id.Session
+	w.cfg.Left = func(s id.Session) { left = append(left, s) }
+	x := turn.New(w.cfg)
+	talk := func(actor principal.Facts, sel turn.Selector) id.Session {
+		t.Helper()
+		req := ask("hello")
+		req.Actor, req.Selector = actor, sel
+		res, err := x.Run(t.Context(), req, turn.Observer{})
+		if err != nil || res.Outcome() != turn.Completed {
+			t.Fatal(res.Outcome(), err)
+		}
+		return res.Session()
+	}
+	actor := principal.Facts{PrincipalID: "principal:conversation:chat:1", Authority: principal.Conversation, Channel: "chat", ConversationKey: "chat:dm:1"}
+	first := talk(actor, turn.Selector{Kind: turn.Bound})
+	talk(actor, turn.Selector{Kind: turn.Bound})
+	talk(actor, turn.Selector{Kind: turn.Resume, Session: first})
+	talk(authority.OperatorFacts("test"), turn.Selector{Kind: turn.Fresh})
+	if len(left) != 0 {
+		t.Fatalf("%v is said to be left, and was not", left)
+	}
+	second := talk(actor, turn.Selector{Kind: turn.Fresh})
+	talk(actor, turn.Selector{Kind: turn.Resume, Session: first})
+	if len(left) != 2 || left[0] != first || left[1] != second {
+		t.Fatalf("left %v, want %s and %s", left, first, second)
+	}
+}

@@ -379,6 +379,8 @@ func TestKeyChangesWithEveryPart(t *testing.T) {
 		"tool":         make("p1", "s1", "r", func(b *approval.Basis) { b.Entry.Tool = "file.write2" }),
 		"tool caps":    make("p1", "s1", "r", func(b *approval.Basis) { b.Entry.Capabilities = b.Entry.Capabilities[:1] }),
 		"tool risk":    make("p1", "s1", "r", func(b *approval.Basis) { b.Entry.Risk = approval.High }),
+		"definition":   make("p1", "s1", "r", func(b *approval.Basis) { b.Definition = "d2" }),
+		"policy":       make("p1", "s1", "r", func(b *approval.Basis) { b.Policy = "p2" }),
 		"tool mode":    make("p1", "s1", "r", func(b *approval.Basis) { b.Entry.Mode = approval.Auto }),
 		"shifted":      make("p1", "s1", "r", func(b *approval.Basis) { b.Revision, b.Capabilities = "sha256:1f", "1" }),
 	} {
@@ -406,5 +408,36 @@ func TestRuleKeyNamesWhatIsCovered(t *testing.T) {
 	}
 	if got := entry(t, "calc.eval").RuleKey("ab12"); got != "calc.eval =ab12" {
 		t.Errorf("RuleKey = %q", got)
+	}
+}
+
+// A rule that is written in another way is another policy, also where it comes to the same mode.
+func TestAnotherRuleIsAnotherPolicy(t *testing.T) {
+	known := approval.Known{Tools: []approval.Entry{entry(t, "file.write"), entry(t, "calc.eval")}}
+	compiled := func(r approval.Rules) approval.Policy {
+		p, faults := approval.Compile(r, known)
+		if len(faults) > 0 {
+			t.Fatal(faults)
+		}
+		return p
+	}
+	seen := map[string]int{approval.PolicyFingerprint(): -1}
+	for i, r := range []approval.Rules{
+		{File: "a"},
+		{File: "b"},
+		{File: "a", Default: approval.Rule{Mode: "prompt"}},
+		{File: "a", Tools: []approval.Rule{{Key: "file.write", Mode: "prompt"}}},
+		{File: "a", Tools: []approval.Rule{{Key: "file.write", Mode: "deny"}}},
+		{File: "a", Tools: []approval.Rule{{Key: "calc.eval", Mode: "prompt"}}},
+		{File: "a", Capabilities: []approval.Rule{{Key: "fs.write", Mode: "prompt"}}},
+	} {
+		got := approval.PolicyFingerprint(compiled(r))
+		if other, taken := seen[got]; taken {
+			t.Errorf("rules %d read like rules %d", i, other)
+		}
+		seen[got] = i
+		if again := approval.PolicyFingerprint(compiled(r)); again != got {
+			t.Errorf("rules %d: %s, then %s", i, got, again)
+		}
 	}
 }

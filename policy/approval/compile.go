@@ -49,7 +49,7 @@ func (f Faults) Error() string {
 
 // Compile checks one file's rules against what is known. With faults the Policy denies everything.
 func Compile(rules Rules, known Known) (Policy, Faults) {
-	c := compiler{known: known, out: &compiled{file: rules.File, tools: map[string]*rule{}, risks: map[Risk]*rule{}}}
+	c := compiler{known: known, out: &compiled{file: rules.File, digest: rules.digest(), tools: map[string]*rule{}, risks: map[Risk]*rule{}}}
 	if rules.Default.Mode != "" {
 		c.out.fallback = c.rule("default", rules.Default)
 	}

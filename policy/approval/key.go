@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"slices"
+	"strconv"
 
 	"github.com/b3abf3ee/portcullis/policy/principal"
 )
@@ -19,7 +20,9 @@ type Basis struct {
 	Revision     string // content digest of the core
 	Capabilities string // fingerprint of the capability snapshot
 	Effective    Mode   // what the policies came to for the entry
+	Policy       string // [PolicyFingerprint] of the policies
 	Entry        Entry
+	Definition   string // digest of all else that the tool says of itself, and of where it comes from
 }
 
 // Fingerprint is a digest over every field of b, each with its length before it so that no two bases read alike.
@@ -31,9 +34,32 @@ func (b Basis) Fingerprint() Fingerprint {
 	}
 	slices.Sort(names)
 	fields := append([]string{
-		b.Core, b.Revision, b.Capabilities, b.Effective.String(), b.Entry.Tool, b.Entry.Risk.String(), b.Entry.Mode.String(),
+		b.Core, b.Revision, b.Capabilities, b.Effective.String(), b.Entry.Tool, b.Entry.Risk.String(), b.Entry.Mode.String(), b.Definition, b.Policy,
 	}, names...)
 	return Fingerprint(digest(fields...))
+}
+
+// PolicyFingerprint is a digest over the rules of several files as they were written: another rule is another policy,
+// also where it comes to the same mode for one tool.
+func PolicyFingerprint(policies ...Policy) string {
+	parts := make([]string, len(policies))
+	for i, p := range policies {
+		if p.of != nil {
+			parts[i] = p.of.digest
+		}
+	}
+	return digest(parts...)
+}
+
+// digest is over every rule of one file, each with its place in it.
+func (r Rules) digest() string {
+	parts := []string{r.File, r.Default.Mode}
+	for kind, rules := range [][]Rule{r.Tools, r.Capabilities, r.Risks} {
+		for _, one := range rules {
+			parts = append(parts, strconv.Itoa(kind), one.Key, one.Mode)
+		}
+	}
+	return digest(parts...)
 }
 
 // Key is what a remembered allowance is found by. It is comparable. All five parts must be equal: what one person

@@ -13,6 +13,7 @@ type Policy struct{ of *compiled }
 type compiled struct {
 	file         string
 	faulty       bool
+	digest       string // of the rules as they were written
 	fallback     *rule
 	tools        map[string]*rule
 	capabilities []*rule
