@@ -115,7 +115,7 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 	h := &Host{
 		cfg: cfg, settings: settings, ids: id.NewSource(cfg.Clock, cfg.Rand), plugins: plugin.At(cfg.Home),
 		loaded: map[string]*loading{}, models: map[string]provider.Model{},
-		secrets: secret.Reader{Home: cfg.Home, Lookup: os.LookupEnv, Vault: secret.At(cfg.Home, cfg.Clock), Clock: cfg.Clock},
+		secrets: secret.Reader{Home: cfg.Home, Lookup: os.LookupEnv, Vault: secret.Open(cfg.Home, settings.Identity, cfg.Clock), Clock: cfg.Clock},
 	}
 	h.epoch = h.ids.Epoch()
 	h.openPrograms()

@@ -29,6 +29,7 @@ type HostConfig struct {
 	Providers   []Provider // in the order of the file
 	Approval    approval.Rules
 	Limits      HostLimits
+	Identity    string   // where the identity of secrets.age is: [secret.IdentityFile] or [secret.IdentityKeyring]
 	Private     []string // exact origins whose private addresses plugins may reach when everything else allows it
 }
 
@@ -111,7 +112,7 @@ func LoadHost(ctx context.Context, home string) (HostConfig, error) {
 // decodeHost reads the text of config.yaml.
 func decodeHost(data []byte) (HostConfig, error) {
 	r := &reading{path: HostFile}
-	c := HostConfig{Limits: DefaultHostLimits(), Approval: approval.Rules{File: HostFile}}
+	c := HostConfig{Limits: DefaultHostLimits(), Identity: secret.IdentityFile, Approval: approval.Rules{File: HostFile}}
 	root, ok := r.root(data)
 	if !ok {
 		return HostConfig{}, r.err()
@@ -131,6 +132,13 @@ func decodeHost(data []byte) (HostConfig, error) {
 				may("plugin_cache", func(v value) { c.Limits.PluginCache = r.size(v, MinPluginCache, MaxPluginCache) }),
 				may("compile_time", func(v value) { c.Limits.CompileTime = r.duration(v, MinCompileTime, MaxCompileTime) }),
 				may("compile_memory", func(v value) { c.Limits.CompileMemory = r.size(v, MinCompileMemory, MaxCompileMemory) }))
+		}),
+		may("secrets", func(v value) {
+			r.object(v, may("identity", func(v value) {
+				if word, ok := r.word(v, secret.IdentityFile, secret.IdentityKeyring); ok {
+					c.Identity = word
+				}
+			}))
 		}),
 		may("network", func(v value) {
 			r.object(v, may("allow_private", func(v value) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"filippo.io/age"
@@ -67,26 +68,55 @@ func (v *Vault) Remove(ctx context.Context, name Name) (bool, error) {
 	return removed && err == nil, err
 }
 
-// RotateIdentity makes a new identity and encrypts everything to it. For a moment secrets.key holds both, so that a
-// crash at any point leaves files that fit together; the next change or rotation then goes on with the newer one.
+// RotateIdentity makes a new identity and encrypts everything to it. For a moment both are kept, so that a crash at any
+// point leaves what fits together; the next change or rotation then goes on with the newer one. An identity that is still
+// where it was kept before the configuration named another place is taken from there, and removed there at the end.
 func (v *Vault) RotateIdentity(ctx context.Context) error {
-	return v.locked(ctx, func(all map[Name]kept) error {
-		old, err := v.identities()
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
+	var old []*age.X25519Identity
+	moved := false
+	read := func(ctx context.Context) (_ map[Name]kept, err error) {
+		if old, moved, err = v.anywhere(ctx); err != nil {
+			return nil, err
 		}
+		return v.decrypted(ctx, func(context.Context) ([]*age.X25519Identity, error) {
+			if len(old) == 0 {
+				return nil, os.ErrNotExist
+			}
+			return old, nil
+		})
+	}
+	return v.locked(ctx, read, func(all map[Name]kept) error {
 		next, err := age.GenerateX25519Identity()
 		if err != nil {
 			return fmt.Errorf("secret: make an identity: %w", err)
 		}
-		if err := v.writeIdentities(append(old, next)...); err != nil {
+		if err := v.writeIdentities(ctx, append(old, next)...); err != nil {
 			return err
 		}
-		if err := v.write(all); err != nil {
+		if err := v.write(ctx, all); err != nil {
 			return err
 		}
-		return v.writeIdentities(next)
+		if err := v.writeIdentities(ctx, next); err != nil || !moved && !v.inRing { // a move may have been cut short: a file is no question
+			return err
+		}
+		return v.forget(ctx)
 	})
+}
+
+// anywhere is the identity from where it is kept, else from where it was kept before; moved says that it was there.
+func (v *Vault) anywhere(ctx context.Context) (known []*age.X25519Identity, moved bool, err error) {
+	known, err = v.identities(ctx)
+	if !errors.Is(err, os.ErrNotExist) {
+		return known, false, err
+	}
+	if _, err := os.Lstat(filepath.Join(v.home, FileName)); errors.Is(err, os.ErrNotExist) {
+		return nil, false, nil // nothing is encrypted yet
+	}
+	known, err = v.elsewhere(ctx)
+	if silent := (*KeyringError)(nil); errors.Is(err, os.ErrNotExist) || !v.inRing && errors.As(err, &silent) {
+		return nil, false, nil // that it is missing is said by whoever needs it
+	}
+	return known, err == nil, err
 }
 
 func (v *Vault) entry(name Name, c Content) (kept, error) {

@@ -26,12 +26,14 @@ const (
 // Vault is secrets.age of one home. It holds nothing in memory between calls and is safe for concurrent use, also by
 // several processes.
 type Vault struct {
-	home  string
-	clock func() time.Time
+	home   string
+	clock  func() time.Time
+	ring   Keyring // nil: there is none
+	inRing bool    // where the identity is
 }
 
-// At is the vault of a home, which need not have one yet. It touches nothing.
-func At(home string, clock func() time.Time) *Vault { return &Vault{home, clock} }
+// At is the vault of a home, which need not have one yet, with its identity in the home too. It touches nothing.
+func At(home string, clock func() time.Time) *Vault { return &Vault{home: home, clock: clock} }
 
 // FileError says that secrets.age or secrets.key cannot be used, and what to do.
 type FileError struct {
@@ -71,6 +73,10 @@ func (v *Vault) get(ctx context.Context, name Name) (kept, bool, error) {
 
 // read decrypts the file. It looks at no lock: a rename is whole.
 func (v *Vault) read(ctx context.Context) (map[Name]kept, error) {
+	return v.decrypted(ctx, v.identities)
+}
+
+func (v *Vault) decrypted(ctx context.Context, identities func(context.Context) ([]*age.X25519Identity, error)) (map[Name]kept, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("secret: read: %w", err)
 	}
@@ -82,9 +88,14 @@ func (v *Vault) read(ctx context.Context) (map[Name]kept, error) {
 	if err != nil {
 		return nil, fileFault(path, err)
 	}
-	known, err := v.identities()
+	known, err := identities(ctx)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, &FileError{filepath.Join(v.home, IdentityName), "is missing, and " + FileName + " cannot be read without it: restore it from a backup, or move " + FileName + " away and set the secrets again", err}
+		if v.ring != nil { // only then can it be elsewhere, and only then may the keyring be asked
+			if moved, elseErr := v.elsewhere(ctx); elseErr == nil && len(moved) > 0 {
+				return nil, &FileError{v.Where(), "does not hold the identity yet; type: portcullis secrets rotate", err}
+			}
+		}
+		return nil, &FileError{v.Where(), map[bool]string{true: "has no identity", false: "is missing"}[v.inRing] + ", and " + FileName + " cannot be read without it: restore it from a backup, or move " + FileName + " away and set the secrets again", err}
 	}
 	if err != nil {
 		return nil, err
@@ -118,59 +129,24 @@ func fileFault(path string, err error) error {
 	return fmt.Errorf("secret: read %s: %w", path, err)
 }
 
-// identities reads secrets.key, the newest last: there is one, or two after a rotation that was cut short. The error is
-// [os.ErrNotExist] when there is no such file.
-func (v *Vault) identities() ([]*age.X25519Identity, error) {
-	path := filepath.Join(v.home, IdentityName)
-	data, err := readPrivate(path, 4<<10)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
-	if err != nil {
-		return nil, fileFault(path, err)
-	}
-	fault := &FileError{path, "holds no age identity of this program (AGE-SECRET-KEY-1...): restore it from a backup", nil}
-	found, err := age.ParseIdentities(bytes.NewReader(data))
-	if err != nil || len(found) == 0 {
-		return nil, fault // err may repeat what stands there
-	}
-	var out []*age.X25519Identity
-	for _, f := range found {
-		id, ok := f.(*age.X25519Identity)
-		if !ok {
-			return nil, fault
-		}
-		out = append(out, id)
-	}
-	return out, nil
-}
-
-func (v *Vault) writeIdentities(all ...*age.X25519Identity) error {
-	text := "# decrypts " + FileName + "; keep it secret\n"
-	for _, id := range all {
-		text += "# public key: " + id.Recipient().String() + "\n" + id.String() + "\n"
-	}
-	return replace(filepath.Join(v.home, IdentityName), []byte(text))
-}
-
 // change applies f to the entries and replaces the file. f's error is returned and nothing is written then.
 func (v *Vault) change(ctx context.Context, f func(all map[Name]kept) error) error {
-	return v.locked(ctx, func(all map[Name]kept) error {
+	return v.locked(ctx, v.read, func(all map[Name]kept) error {
 		if err := f(all); err != nil {
 			return err
 		}
-		return v.write(all)
+		return v.write(ctx, all)
 	})
 }
 
 // locked reads the entries with every other change shut out.
-func (v *Vault) locked(ctx context.Context, f func(all map[Name]kept) error) (err error) {
+func (v *Vault) locked(ctx context.Context, read func(context.Context) (map[Name]kept, error), f func(all map[Name]kept) error) (err error) {
 	lock := flock.New(filepath.Join(v.home, lockName), flock.SetPermissions(0o600))
 	if ok, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil || !ok {
 		return fmt.Errorf("secret: wait for another change of %s: %w", FileName, err)
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	all, err := v.read(ctx)
+	all, err := read(ctx)
 	if err != nil {
 		return err
 	}
@@ -178,18 +154,18 @@ func (v *Vault) locked(ctx context.Context, f func(all map[Name]kept) error) (er
 }
 
 // write encrypts to the newest identity of the home, and makes one when there is none.
-func (v *Vault) write(all map[Name]kept) error {
+func (v *Vault) write(ctx context.Context, all map[Name]kept) error {
 	data, err := encode(all)
 	if err != nil {
 		return fmt.Errorf("secret: %s: %w", FileName, err)
 	}
-	known, err := v.identities()
+	known, err := v.identities(ctx)
 	if errors.Is(err, os.ErrNotExist) {
 		id, err := age.GenerateX25519Identity()
 		if err != nil {
 			return fmt.Errorf("secret: make an identity: %w", err)
 		}
-		if err := v.writeIdentities(id); err != nil {
+		if err := v.writeIdentities(ctx, id); err != nil {
 			return err
 		}
 		known = append(known, id)

@@ -110,21 +110,21 @@ func TestARotationCutShortLosesNothing(t *testing.T) {
 	must(t, err)
 	before, err := os.ReadFile(filepath.Join(home, FileName))
 	must(t, err)
-	old, err := v.identities()
+	old, err := v.fileIdentities()
 	must(t, err)
 	must(t, v.RotateIdentity(t.Context()))
-	next, err := v.identities()
+	next, err := v.fileIdentities()
 	must(t, err)
 	after, err := os.ReadFile(filepath.Join(home, FileName))
 	must(t, err)
-	must(t, v.writeIdentities(old[0], next[0])) // as between the first and the last rename
+	must(t, v.writeIdentities(t.Context(), old[0], next[0])) // as between the first and the last rename
 	for i, sealed := range [][]byte{before, after} {
 		must(t, replace(filepath.Join(home, FileName), sealed))
 		if got, err := reader(v, home).Read(t.Context(), Ref{FromVault, "A_KEY"}); err != nil || got != value {
 			t.Errorf("file %d: %q, %v", i, got, err)
 		}
 	}
-	must(t, v.writeIdentities(old...)) // the file is the new one
+	must(t, v.writeIdentities(t.Context(), old...)) // the file is the new one
 	if _, err := v.List(t.Context()); err == nil {
 		t.Error("the old identity still opens the new file")
 	}

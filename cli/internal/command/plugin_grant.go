@@ -108,10 +108,17 @@ func (s *shell) grant(ctx context.Context, r *app.Records, id string, grants []c
 		}
 		answer.CoreChanged = answer.CoreChanged || listed
 	}
+	if answer.Next, err = unkept(ctx, home, grants); err != nil {
+		return err
+	}
+	answer.Next = s.typed(answer.Next)
 	return s.answerGrants(ctx, r, answer, func(t *console.Text, a grantAnswer) {
 		t.Say("%s %s may use %s", console.Good("granted:"), console.Bold(id), strings.Join(a.Grants, ", "))
 		if a.CoreChanged {
 			t.Say("listed in %s", home.Join(core.FolderName, coreID, core.AgentFile))
+		}
+		for _, line := range a.Next {
+			t.Say("next: `%s`", line)
 		}
 	})
 }
@@ -123,6 +130,7 @@ type grantAnswer struct {
 	Core        string   `json:"core,omitempty"`
 	CoreChanged bool     `json:"core_changed"`
 	Grants      []string `json:"grants"`
+	Next        []string `json:"next,omitempty"` // to type, for secrets that are not kept yet
 }
 
 func (s *shell) answerGrants(ctx context.Context, r *app.Records, a grantAnswer, human func(*console.Text, grantAnswer)) error {

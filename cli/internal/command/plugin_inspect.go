@@ -169,6 +169,7 @@ func sayInspected(t *console.Text, a inspectAnswer, next []string) {
 	for _, e := range m.Egress {
 		t.Say("reaches %s: %s", places(e), e.Reason)
 	}
+	saySecrets(t, m)
 	for _, i := range a.Imports {
 		t.Say("imports %s, which needs %s (%s)", i.Name, i.Needs, granting(i.Granted))
 	}

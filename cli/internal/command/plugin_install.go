@@ -88,6 +88,7 @@ func (s *shell) install(ctx context.Context, r *app.Records, dir, coreID string)
 			t.Say("no core uses it yet; `--core assistant` pins it, or add to an agent.yaml:")
 			t.Prose("  ", "plugins:\n  - id: "+in.ID+"\n    version: "+in.Version+"\n    digest: "+in.Digest)
 		}
+		saySecrets(t, in.Manifest)
 		sayNeeds(t, answer.Needs, answer.Next)
 	})
 }

@@ -57,6 +57,7 @@ func TestScripts(t *testing.T) {
 			"snapshot": snapshot,
 			"sql":      statements,
 			"replace":  replace,
+			"server":   server,
 		},
 	})
 }

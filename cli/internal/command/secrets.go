@@ -2,12 +2,14 @@ package command
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/app"
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
+	"github.com/b3abf3ee/portcullis/host/core"
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/secret"
 )
@@ -47,6 +49,8 @@ type secretAnswer struct {
 	Rotated *string     `json:"rotated_at,omitempty"`
 	Expires *string     `json:"expires_at,omitempty"`
 	Expired bool        `json:"expired"`
+	Plugins []string    `json:"plugins"` // that the operator granted it to
+	Cores   []string    `json:"cores"`   // that list it; a call of a plugin needs both
 }
 
 func (s *shell) secretsList(c *cli.Context) error {
@@ -54,18 +58,32 @@ func (s *shell) secretsList(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	all, err := secret.At(home.Path, time.Now).List(c.Context)
+	vault, err := vaultIn(c.Context, home)
+	if err != nil {
+		return err
+	}
+	all, err := vault.List(c.Context)
+	if err != nil {
+		return err
+	}
+	return s.records(c, func(ctx context.Context, r *app.Records) error { return s.tellSecrets(ctx, home, r, vault, all) })
+}
+
+func (s *shell) tellSecrets(ctx context.Context, home app.Home, r *app.Records, vault *secret.Vault, all []secret.Entry) error {
+	plugins, cores, err := s.users(ctx, home, r)
 	if err != nil {
 		return err
 	}
 	answer := struct {
-		Secrets []secretAnswer `json:"secrets"`
-	}{[]secretAnswer{}}
+		Identity string         `json:"identity"` // where what decrypts them is
+		Secrets  []secretAnswer `json:"secrets"`
+	}{vault.Where(), []secretAnswer{}}
 	var rows [][]any
 	for _, e := range all {
 		a := secretAnswer{
 			Name: e.Name, From: secret.FileName, Set: moment(e.Set), Rotated: moment(e.Rotated), Expires: moment(e.Expires),
 			Expired: !e.Expires.IsZero() && !time.Now().Before(e.Expires),
+			Plugins: list(plugins[string(e.Name)]), Cores: list(cores[string(e.Name)]),
 		}
 		if !e.From.Zero() {
 			a.From = e.From.String()
@@ -74,16 +92,28 @@ func (s *shell) secretsList(c *cli.Context) error {
 		if a.Expired {
 			until = console.Bad("expired " + stamp(e.Expires))
 		}
-		answer.Secrets, rows = append(answer.Secrets, a), append(rows, []any{string(e.Name), a.From, stamp(e.Set), stamp(e.Rotated), until})
+		answer.Secrets, rows = append(answer.Secrets, a), append(rows, []any{string(e.Name), a.From, stamp(e.Set), stamp(e.Rotated), until, strings.Join(a.Plugins, " "), strings.Join(a.Cores, " ")})
 	}
 	return s.out.Answer(answer, func(t *console.Text) {
 		if len(rows) == 0 {
 			t.Say("there are none; `portcullis secrets set NAME` keeps one")
 			return
 		}
-		t.Table([]string{"name", "value in", "set", "rotated", "expires"}, rows)
+		t.Table([]string{"name", "value in", "set", "rotated", "expires", "plugins", "cores"}, rows)
 	})
 }
+
+// vaultIn is the vault of the home, with its identity where config.yaml says.
+func vaultIn(ctx context.Context, home app.Home) (*secret.Vault, error) {
+	config, err := core.LoadHost(ctx, home.Path)
+	if err != nil {
+		return nil, err
+	}
+	return secret.Open(home.Path, config.Identity, time.Now), nil
+}
+
+// list is never null in a document.
+func list(names []string) []string { return append([]string{}, names...) }
 
 func (s *shell) secretsSet(c *cli.Context) error {
 	return s.changeSecret(c, event.SecretSet, func(ctx context.Context, v *secret.Vault, name secret.Name, content secret.Content) (string, error) {
@@ -109,11 +139,15 @@ func (s *shell) secretsRotate(c *cli.Context) error {
 		if err := r.Note(ctx, event.SecretRotated, event.F("secret", "*")); err != nil {
 			return err
 		}
-		if err := secret.At(home.Path, time.Now).RotateIdentity(ctx); err != nil {
+		vault, err := vaultIn(ctx, home)
+		if err != nil {
 			return err
 		}
-		return s.out.Answer(map[string]string{"rotated": secret.IdentityName}, func(t *console.Text) {
-			t.Say("%s %s is new, and %s is encrypted to it", console.Good("done:"), secret.IdentityName, secret.FileName)
+		if err := vault.RotateIdentity(ctx); err != nil {
+			return err
+		}
+		return s.out.Answer(map[string]string{"rotated": secret.IdentityName, "identity": vault.Where()}, func(t *console.Text) {
+			t.Say("%s the identity in %s is new, and %s is encrypted to it", console.Good("done:"), vault.Where(), secret.FileName)
 		})
 	})
 }
@@ -137,7 +171,11 @@ func (s *shell) changeSecret(c *cli.Context, kind event.Kind, do func(context.Co
 		if err := r.Note(ctx, kind, event.F("secret", string(name)), event.F("from", content.From.String())); err != nil {
 			return err
 		}
-		done, err := do(ctx, secret.At(home.Path, time.Now), name, content)
+		vault, err := vaultIn(ctx, home)
+		if err != nil {
+			return err
+		}
+		done, err := do(ctx, vault, name, content)
 		if err != nil {
 			return err
 		}
@@ -160,7 +198,11 @@ func (s *shell) secretsRemove(c *cli.Context) error {
 		if err := r.Note(ctx, event.SecretRemoved, event.F("secret", string(name))); err != nil {
 			return err
 		}
-		removed, err := secret.At(home.Path, time.Now).Remove(ctx, name)
+		vault, err := vaultIn(ctx, home)
+		if err != nil {
+			return err
+		}
+		removed, err := vault.Remove(ctx, name)
 		if err != nil {
 			return err
 		}

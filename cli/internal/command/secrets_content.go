@@ -70,7 +70,10 @@ func secretProblem(err error) *console.Problem {
 	var name *secret.NameError
 	var file *secret.FileError
 	var weak *redact.RefusedError
+	var ring *secret.KeyringError
 	switch {
+	case errors.As(err, &ring):
+		return &console.Problem{Code: "keyring", Message: ring.Error(), Exit: console.ExitUsage, Remedy: "write `secrets: {identity: file}` in config.yaml, or unlock the keyring and type the command again"}
 	case errors.As(err, &name):
 		p := usage("%v", name)
 		p.Code, p.Remedy = "bad_secret_name", "choose a name such as MAIL_TOKEN"

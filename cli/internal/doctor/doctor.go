@@ -50,6 +50,7 @@ func Examine(ctx context.Context, home app.Home, m Machine) []Finding {
 	cores, names := e.cores(ctx)
 	if known {
 		e.defaultCore(settings, names)
+		e.secrets(ctx, settings)
 	}
 	plugins := e.plugins(ctx)
 	if usable := e.database(ctx, len(cores) > 0 && len(plugins) > 0); usable && known {

@@ -211,7 +211,7 @@ func (e *examination) providers(ctx context.Context, settings core.HostConfig, c
 			e.ok("provider.key", fmt.Sprintf("provider %s is used without a key", p.Name))
 			continue
 		}
-		if _, err := e.reader().Read(ctx, p.Key); err != nil {
+		if _, err := e.reader(settings).Read(ctx, p.Key); err != nil {
 			e.add("provider.key", Error, fmt.Sprintf("the key of provider %s, which core %s uses: %v", p.Name, c.ID(), err), "set it where config.yaml says it is")
 			continue
 		}
@@ -219,10 +219,26 @@ func (e *examination) providers(ctx context.Context, settings core.HostConfig, c
 	}
 }
 
+// secrets says where the identity of the vault is, and whether it opens what is kept.
+func (e *examination) secrets(ctx context.Context, settings core.HostConfig) {
+	vault := secret.Open(e.home.Path, settings.Identity, time.Now)
+	kept, err := vault.List(ctx)
+	if err != nil {
+		e.problem("secrets.identity", err, "portcullis secrets list")
+		return
+	}
+	e.ok("secrets.identity", fmt.Sprintf("%d secrets are kept, and %s decrypts them", len(kept), vault.Where()))
+	for _, one := range kept {
+		if !one.Expires.IsZero() && !time.Now().Before(one.Expires) {
+			e.add("secrets.expired", Warn, fmt.Sprintf("the secret %s expired on %s and is given to nobody", one.Name, one.Expires.UTC().Format(time.DateOnly)), "portcullis secrets rotate "+string(one.Name))
+		}
+	}
+}
+
 // reader gives out what the host would; only whether it can is asked.
-func (e *examination) reader() secret.Reader {
+func (e *examination) reader(settings core.HostConfig) secret.Reader {
 	lookup := func(name string) (string, bool) { v := e.machine.Env(name); return v, v != "" }
-	return secret.Reader{Home: e.home.Path, Lookup: lookup, Vault: secret.At(e.home.Path, time.Now), Clock: time.Now}
+	return secret.Reader{Home: e.home.Path, Lookup: lookup, Vault: secret.Open(e.home.Path, settings.Identity, time.Now), Clock: time.Now}
 }
 
 // cache looks at the folder of compiled code: what is in it is executed.
