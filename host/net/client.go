@@ -34,7 +34,8 @@ type Caller struct {
 // its own, with the credentials it means to show. A copy of the client that follows redirects is refused by its
 // transport. There are no cookies, no proxy, and no timeout but the request's context; an answer has at most 256 MiB.
 //
-// The audit has one record for each connection and one for each refusal.
+// The audit has one record for each connection and one for each refusal. A client lives as long as the gate: make one for
+// each caller and keep it.
 func (g *Gate) Client(c Caller) *http.Client {
 	open := g.private.with(c.Private)
 	w := way{name: c.Name, open: open, audit: c.Audit, hint: openForAll}
