@@ -8,6 +8,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/net"
+	"github.com/b3abf3ee/portcullis/policy/redact"
 )
 
 // auditEgress records a decision of a caller that is not an effect, such as a provider's connection.
@@ -20,8 +21,16 @@ func (h *Host) recordEgress(ctx context.Context, d net.Decision, call effect.Cal
 	t := call.Turn
 	return h.cfg.Store.Record(ctx, event.Record{
 		ID: h.ids.Event(), At: h.cfg.Clock(), Kind: event.EgressDecided, Principal: t.Principal().PrincipalID(),
-		Session: t.Session(), Turn: t.ID(), Effect: call.Effect, Trace: t.Trace(), Fields: egressFields(d),
+		Session: t.Session(), Turn: t.ID(), Effect: call.Effect, Trace: t.Trace(), Fields: hidden(egressFields(d), call.Redactor()),
 	})
+}
+
+// hidden are fields in the event view: a guest may have made a host name of what it saw.
+func hidden(fields []event.Field, set redact.Set) []event.Field {
+	for i, f := range fields {
+		fields[i].Value = set.Text(redact.ForEvent, f.Value)
+	}
+	return fields
 }
 
 // egressFields show origin and addresses only: a path or a query may hold a secret.

@@ -40,6 +40,10 @@ func (a *pluginAdapter) http(call effect.Call) (sandbox.HTTPDoer, func(), error)
 	c := networkOf(a.plugin, a.core, call.Grants)
 	c.Credentials, c.Mask = a.credentials(call), mask(call)
 	c.Audit = func(ctx context.Context, d net.Decision) error { return a.h.recordEgress(ctx, d, call) }
+	c.Holds = func(text []byte) bool {
+		_, held := call.Redactor().Holds(text)
+		return held
+	}
 	out, err := a.h.network.Plugin(c)
 	if err != nil {
 		return nil, nil, err

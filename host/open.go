@@ -24,6 +24,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/sandbox"
 	"github.com/b3abf3ee/portcullis/host/secret"
 	"github.com/b3abf3ee/portcullis/host/turn"
+	"github.com/b3abf3ee/portcullis/policy/redact"
 )
 
 // Store is the sum of the engines' ports. store/sqlite and store/memory have one each.
@@ -36,14 +37,6 @@ type Store interface {
 	authority.Bindings
 	authority.Audit
 	sandbox.KV
-}
-
-// Logger takes messages for the operator; constant text, then key and value pairs. hclog.Logger is one.
-type Logger interface {
-	Debug(msg string, kv ...any)
-	Info(msg string, kv ...any)
-	Warn(msg string, kv ...any)
-	Error(msg string, kv ...any)
 }
 
 // Config is what a Host works with. Home and Store are required; the caller owns the Store and closes it after the
@@ -61,7 +54,7 @@ type Config struct {
 	Wait     time.Duration             // with no Prompter: how long a question waits for another process to decide
 	Models   map[string]provider.Model // models by provider name, over the configured ones; for embedding and tests
 	Progress func(line string)         // long work, such as compiling a plugin; may be nil
-	Log      Logger                    // nil: none
+	Log      Logger                    // nil: none; what reaches it is redacted
 }
 
 // Host is one running host. It is safe for concurrent use.
@@ -88,6 +81,10 @@ type Host struct {
 	models map[string]provider.Model
 	opened bool // whether engine was ever made
 	closed bool
+
+	veil   sync.Mutex // guards what follows
+	veiled redact.Set // what turns hid so far
+	knows  bool       // whether veiled was ever filled
 }
 
 // Open makes a Host over cfg. Faults in config.yaml are [core.LoadErrors]. Turns that an earlier host left running are
@@ -117,6 +114,7 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 		loaded: map[string]*loading{}, models: map[string]provider.Model{},
 		secrets: secret.Reader{Home: cfg.Home, Lookup: os.LookupEnv, Vault: secret.Open(cfg.Home, settings.Identity, cfg.Clock), Clock: cfg.Clock},
 	}
+	h.cfg.Log = hidingLog{cfg.Log, h.Hidden}
 	h.epoch = h.ids.Epoch()
 	h.openPrograms()
 	if err := h.join(); err != nil {
@@ -127,7 +125,7 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 		return nil, fmt.Errorf("host: recover turns of an earlier host: %w", err)
 	}
 	for _, r := range ended {
-		cfg.Log.Warn("ended a turn that an earlier host left running", "turn", r.Turn, "outcome", r.Outcome, "effects", r.Effects)
+		h.cfg.Log.Warn("ended a turn that an earlier host left running", "turn", r.Turn, "outcome", r.Outcome, "effects", r.Effects)
 	}
 	return h, nil
 }
@@ -146,6 +144,7 @@ func (h *Host) join() error {
 	h.effects = effect.NewRuntime(effect.Config{
 		Journal: h.cfg.Store, Grants: h.cfg.Store, Approver: h.gate, IDs: h.ids, Clock: h.cfg.Clock,
 		Secrets: credential.NewBinder(h.secrets, h.cfg.Store, h.ids, h.cfg.Clock),
+		Log: h.pluginLog,
 	})
 	h.turns = turn.New(turn.Config{
 		Journal: h.cfg.Store, Planner: planner{h}, Authority: h.resolver, Effects: h.effects,
@@ -221,11 +220,3 @@ func (h *Host) progress(format string, args ...any) {
 		h.cfg.Progress(fmt.Sprintf(format, args...))
 	}
 }
-
-// quiet is the Logger of a host that was given none.
-type quiet struct{}
-
-func (quiet) Debug(string, ...any) {}
-func (quiet) Info(string, ...any)  {}
-func (quiet) Warn(string, ...any)  {}
-func (quiet) Error(string, ...any) {}

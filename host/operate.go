@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/b3abf3ee/portcullis/host/approval"
 	"github.com/b3abf3ee/portcullis/host/core"
@@ -16,10 +17,13 @@ import (
 	"github.com/b3abf3ee/portcullis/policy/redact"
 )
 
+// maxOperatorReason is the runes that an operator's reason may have.
+const maxOperatorReason = 200
+
 // Operator issues an operator scope for a reason of 1 to 200 characters, which the audit record keeps. It ends with
 // Close.
 func (h *Host) Operator(ctx context.Context, reason string) (principal.Scope, error) {
-	return h.resolver.Operator(ctx, reason)
+	return h.resolver.Operator(ctx, h.hide(ctx, reason, maxOperatorReason))
 }
 
 // History reads what happened.
@@ -30,7 +34,7 @@ func (h *Host) Approvals() approval.Journal { return h.cfg.Store }
 
 // Decide records a person's decision on a pending question.
 func (h *Host) Decide(ctx context.Context, by principal.Scope, a id.Approval, allow bool, reach approval.Reach, reason string) (approval.Question, approval.Recording, error) {
-	return h.gate.Record(ctx, by, a, allow, reach, reason)
+	return h.gate.Record(ctx, by, a, allow, reach, h.hide(ctx, reason, utf8.RuneCountInString(reason)))
 }
 
 // RevokeApproval takes an allowance for the session back, by the id of the question that gave it.

@@ -3,6 +3,7 @@ package effect
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -228,6 +229,18 @@ func (c *Catalog) hide(name, value string) error {
 	}
 	c.known = more
 	return nil
+}
+
+// Replay is a model's own arguments as they are stored and shown to a model again: in the model view, always one JSON
+// document. What they give away is hidden for the rest of the turn.
+func (c *Catalog) Replay(arguments []byte) json.RawMessage {
+	b := redact.DefaultBounds()
+	b.Model = redact.Limit{Bytes: MaxArgumentBytes, String: MaxArgumentBytes, Items: MaxArgumentBytes, Depth: MaxArgumentDepth}
+	v, err := c.views(b, redact.JSON(arguments), redact.ForModel)
+	if err != nil {
+		return json.RawMessage(`{"arguments":"` + redact.FailedText + `"}`)
+	}
+	return v.Model.JSON()
 }
 
 // Shown is a JSON document in the operator view, for a screen.

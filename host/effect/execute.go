@@ -9,6 +9,7 @@ import (
 	"github.com/b3abf3ee/portcullis/policy/capability"
 	"github.com/b3abf3ee/portcullis/policy/document"
 	"github.com/b3abf3ee/portcullis/policy/redact"
+	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
 // Execute passes one call through the eight steps and returns how it ended. It never returns an error: what cannot be
@@ -58,13 +59,30 @@ func (r *Runtime) end(ctx context.Context, p *passage) Result {
 	now := r.clock()
 	p.stage("record", v, now.Sub(p.now))
 	p.result.Duration = now.Sub(p.began)
+	r.pass(p)
 	return p.result
+}
+
+// pass hands on what the plugin logged. All that the call gave away is known by now.
+func (r *Runtime) pass(p *passage) {
+	if r.log == nil || len(p.outcome.Logs) == 0 {
+		return
+	}
+	set := p.set()
+	for _, rec := range p.outcome.Logs {
+		shown := wire.LogRecord{Level: rec.Level, Message: set.Text(redact.ForOperator, rec.Message)}
+		for _, a := range rec.Attrs {
+			key := set.Text(redact.ForOperator, a.Key)
+			shown.Attrs = append(shown.Attrs, wire.Attr{Key: key, Value: set.Named(redact.ForOperator, a.Key, a.Value)})
+		}
+		r.log(LogLine{p.req.ID, p.result.Tool, p.result.Plugin, shown})
+	}
 }
 
 // Unknown records a call of a tool that the turn's catalog does not have.
 func (r *Runtime) Unknown(ctx context.Context, req Request, name string, turn binding.Turn) Result {
 	p := r.begin(req, turn)
-	p.result.Tool = clip(name, 64)
+	p.result.Tool = p.set().Short(redact.ForEvent, name, 64) // a name that a model made up may be anything
 	p.end = verdict{
 		status: NotFound, reason: "tool_not_found",
 		why: fmt.Sprintf("there is no tool %q in this turn: `portcullis plugin list` shows what is installed", p.result.Tool), model: "there is no such tool",
@@ -120,11 +138,22 @@ func (r *Runtime) begin(req Request, turn binding.Turn) *passage {
 	if p.req.ID == "" {
 		p.req.ID = r.ids.Effect()
 	}
-	p.result = Result{ID: p.req.ID, CallID: clip(req.CallID, 128), Stages: make([]Stage, 0, stages)}
+	p.result = Result{ID: p.req.ID, Stages: make([]Stage, 0, stages)}
+	if req.CallID != "" {
+		p.result.CallID = p.set().Short(redact.ForModel, req.CallID, 128)
+	}
 	if p.entry != nil {
 		p.result.Tool, p.result.Plugin = p.entry.tool.Name, p.entry.label
 	}
 	return p
+}
+
+// set is what the turn hides, as it stands.
+func (p *passage) set() redact.Set {
+	if p.catalog == nil {
+		return redact.Set{}
+	}
+	return p.catalog.Redactor()
 }
 
 // stages is how many there are.
@@ -138,22 +167,11 @@ func (p *passage) stage(name string, v verdict, took time.Duration) {
 	s := Stage{
 		Effect: p.req.ID, Tool: p.result.Tool, Number: p.number, Name: name, Verdict: "pass", Why: v.why, Took: took,
 	}
-	if v.stops() {
-		s.Verdict = string(v.status)
+	if v.stops() { // what passes is said in the host's words alone
+		s.Verdict, s.Why = string(v.status), p.set().Short(redact.ForOperator, v.why, maxWords)
 	}
 	p.result.Stages = append(p.result.Stages, s)
 	if p.req.Observe != nil {
 		p.req.Observe(s)
 	}
-}
-
-// clip is at most n bytes of s, cut on a rune border.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && s[n]&0xC0 == 0x80 {
-		n--
-	}
-	return s[:n]
 }

@@ -118,18 +118,18 @@ func (p *passage) judge() verdict {
 	case Cancelled:
 		return stop(Cancelled, "cancelled", t.Name+" was cancelled and has ended", "cancelled")
 	case Indeterminate:
-		return stop(Indeterminate, reasonOr(out.Reason, "indeterminate"), fmt.Sprintf("%s may or may not have happened: %s", t.Name, clip(out.Detail, 500)), "it is not known whether this happened; do not repeat it")
+		return stop(Indeterminate, reasonOr(out.Reason, "indeterminate"), t.Name+" may or may not have happened: "+out.Detail, "it is not known whether this happened; do not repeat it")
 	case Denied, Failed, Invalid, NotFound:
 		if out.Status == Denied && out.Reason == ReasonOperandChanged && p.planned != nil {
 			return operandChanged(t.Name)
 		}
 		if out.Fault != nil {
-			words := fmt.Sprintf("%s: %s", out.Fault.Code, clip(out.Fault.Message, 2000))
+			words := string(out.Fault.Code) + ": " + out.Fault.Message
 			return stop(Failed, reasonOr(out.Reason, "fault_"+string(out.Fault.Code)), t.Name+" answered "+words, words)
 		}
-		return stop(Failed, reasonOr(out.Reason, "failed"), fmt.Sprintf("%s failed: %s", t.Name, clip(out.Detail, 2000)), "the tool failed ("+reasonOr(out.Reason, "failed")+")")
+		return stop(Failed, reasonOr(out.Reason, "failed"), t.Name+" failed: "+out.Detail, "the tool failed ("+reasonOr(out.Reason, "failed")+")")
 	default:
-		return stop(Indeterminate, "adapter_status", fmt.Sprintf("the adapter of %s answered %q", t.Name, clip(string(out.Status), 40)), "it is not known whether this happened; do not repeat it")
+		return stop(Indeterminate, "adapter_status", fmt.Sprintf("the adapter of %s answered %q", t.Name, out.Status), "it is not known whether this happened; do not repeat it")
 	}
 }
 
@@ -167,7 +167,7 @@ func reasonOr(reason, standard string) string {
 	if reason == "" {
 		return standard
 	}
-	return clip(reason, 64)
+	return reason
 }
 
 // record is step 8: the five views, then the durable end. The end is written even when ctx has ended.
@@ -198,18 +198,15 @@ func (r *Runtime) record(ctx context.Context, p *passage) verdict {
 	return lost
 }
 
-// fill writes the passage's end into the result: status, words and views. A redactor that fails changes the status
-// of a success to failed: what cannot be shown safely is not a result.
+// fill writes the passage's end into the result: status, words and views. A redactor that fails changes all views and
+// words, and the reason, and leaves the status what it is: whether the effect happened is not the redactor's to say.
 func (p *passage) fill() {
-	res := &p.result
+	res, set := &p.result, p.set()
 	res.Status, res.Reason, res.Sentence, res.Remedy = Succeeded, "", "", ""
-	set := redact.Set{}
-	if p.catalog != nil {
-		set = p.catalog.Redactor()
-	}
 	if p.end.stops() {
+		p.end.reason = set.Short(redact.ForEvent, p.end.reason, maxReason)
 		res.Status, res.Reason, res.Remedy = p.end.status, p.end.reason, p.end.remedy
-		res.Sentence = set.Text(redact.ForOperator, p.end.why)
+		res.Sentence = set.Short(redact.ForOperator, p.end.why, maxWords)
 	}
 	views, err := p.views(set)
 	if err == nil {
@@ -217,23 +214,28 @@ func (p *passage) fill() {
 		return
 	}
 	res.Views = redact.Failed()
-	if res.Status == Succeeded {
-		res.Status = Failed
-	}
 	res.Reason, res.Remedy, res.Sentence = "redaction_failed", "", "the result could not be redacted, so nothing of it is shown"
 }
+
+// Bounds of what is said of an effect that has no result, in bytes. They are applied to what was redacted: a value that
+// was cut through before would not be found.
+const (
+	maxReason = 64
+	maxWords  = 2048
+)
 
 // views are the five views of the result, or of the words that stand in for one. The model gets words of its own: no
 // command, no path, nothing of what others own.
 func (p *passage) views(set redact.Set) (redact.Views, error) {
+	if !p.end.stops() {
+		return p.catalog.views(p.catalog.bounds, redact.Document(p.answer))
+	}
+	bounds := wordBounds()
 	build := func(raw redact.Raw) (redact.Views, error) {
 		if p.catalog == nil {
-			return redact.Build(set, redact.DefaultBounds(), raw)
+			return redact.Build(set, bounds, raw)
 		}
-		return p.catalog.views(p.catalog.bounds, raw)
-	}
-	if !p.end.stops() {
-		return build(redact.Document(p.answer))
+		return p.catalog.views(bounds, raw)
 	}
 	status := string(p.end.status)
 	forModel, err := build(redact.JSON(denial{status, p.end.reason, p.end.model}.raw()))
@@ -243,6 +245,14 @@ func (p *passage) views(set redact.Set) (redact.Views, error) {
 	all, err := build(redact.JSON(denial{status, p.end.reason, p.end.why}.raw()))
 	all.Model = forModel.Model
 	return all, err
+}
+
+func wordBounds() redact.Bounds {
+	b := redact.DefaultBounds()
+	for _, l := range []*redact.Limit{&b.Model, &b.Operator, &b.Event, &b.Durable, &b.Debug} {
+		l.String = min(l.String, maxWords)
+	}
+	return b
 }
 
 func (r *Runtime) event(p *passage, kind event.Kind, more ...event.Field) event.Record {

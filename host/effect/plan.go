@@ -120,13 +120,13 @@ func (p Plan) fault() string {
 	}
 	for _, o := range p.Operands {
 		if raw, err := hex.DecodeString(o.SHA256); o.SHA256 != Absent && (err != nil || len(raw) != sha256.Size) {
-			return fmt.Sprintf("has an operand %q without a digest", clip(o.Role, 40))
+			return fmt.Sprintf("has an operand %q without a digest", o.Role)
 		}
 		if !utf8.ValidString(o.Role + o.Path) {
 			return "has an operand whose name is not UTF-8"
 		}
 		if o.Role == "" || !filepath.IsAbs(o.Path) || filepath.Clean(o.Path) != o.Path {
-			return fmt.Sprintf("has an operand %q whose path is not absolute and clean", clip(o.Role, 40))
+			return fmt.Sprintf("has an operand %q whose path is not absolute and clean", o.Role)
 		}
 	}
 	return ""

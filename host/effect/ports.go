@@ -72,6 +72,14 @@ func (o *Outcome) reading() (document.Document, error) {
 	return readStrict(o.Result)
 }
 
+// LogLine is one line that a plugin wrote to the operator's log while one call ran, in the operator view.
+type LogLine struct {
+	Effect id.Effect
+	Tool   string
+	Plugin string // "<id>@<version>" or empty
+	wire.LogRecord
+}
+
 // Started is the durable intent to run, written before the adapter is invoked.
 type Started struct {
 	Effect    id.Effect

@@ -13,7 +13,8 @@ type Approver interface {
 	Decide(ctx context.Context, req gate.Request) gate.Decision
 }
 
-// Config is what a Runtime works with. Secrets may be nil: then a tool that needs one is denied.
+// Config is what a Runtime works with. Secrets may be nil: then a tool that needs one is denied. Log takes what plugins
+// write to the operator's log, after the effect is on record, from the calling goroutine; nil drops it.
 type Config struct {
 	Journal  Journal
 	Grants   Grants
@@ -21,6 +22,7 @@ type Config struct {
 	Secrets  Secrets
 	IDs      *id.Source
 	Clock    func() time.Time
+	Log      func(LogLine)
 }
 
 // Runtime is the gate. It is safe for concurrent use.
@@ -31,9 +33,10 @@ type Runtime struct {
 	secrets  Secrets
 	ids      *id.Source
 	clock    func() time.Time
+	log      func(LogLine)
 }
 
 // NewRuntime returns a gate over cfg.
 func NewRuntime(cfg Config) *Runtime {
-	return &Runtime{cfg.Journal, cfg.Grants, cfg.Approver, cfg.Secrets, cfg.IDs, cfg.Clock}
+	return &Runtime{cfg.Journal, cfg.Grants, cfg.Approver, cfg.Secrets, cfg.IDs, cfg.Clock, cfg.Log}
 }

@@ -24,7 +24,7 @@ func (r *Runtime) checkRequest(_ context.Context, p *passage) verdict {
 	case p.catalog.closed.Load():
 		return invalid("catalog_closed", "the turn's catalog is closed: its effects are over", "the turn is over")
 	case p.req.Malformed != "":
-		return invalid("arguments_not_json", "the model's arguments are not JSON: "+clip(p.req.Malformed, 300), "the arguments are not a JSON object: "+clip(p.req.Malformed, 300))
+		return invalid("arguments_not_json", "the model's arguments are not JSON: "+p.req.Malformed, "the arguments are not a JSON object: "+p.req.Malformed)
 	}
 	p.worked = true
 	args, err := ParseArguments(p.req.Arguments)

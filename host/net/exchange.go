@@ -62,6 +62,9 @@ func (p *PluginHTTP) Do(ctx context.Context, req wire.HTTPRequest, body []byte) 
 	if len(body) > wire.MaxBodyBytes {
 		return faultf(wire.CodeTooLarge, "the request body has more than %d bytes", wire.MaxBodyBytes)
 	}
+	if p.leaks(req, body) { // before the URL is read: no part of it may be on record
+		return p.deny(ctx, x, nil, refuse(SecretInRequest, "it holds a secret of the host's, which a plugin may not send"))
+	}
 	var v egress.Verdict
 	if x.target, v = egress.ParseURL(p.standIn(req.URL)); !v.Allowed {
 		return p.deny(ctx, x, nil, v)
@@ -86,6 +89,24 @@ func (p *PluginHTTP) Do(ctx context.Context, req wire.HTTPRequest, body []byte) 
 		next.crossed = x.crossed || next.target.Origin() != x.target.Origin()
 		x = next
 	}
+}
+
+// leaks reports a value of the host's in what the plugin wrote.
+func (p *PluginHTTP) leaks(req wire.HTTPRequest, body []byte) bool {
+	if p.call.Holds == nil {
+		return false
+	}
+	if p.call.Holds([]byte(req.URL)) || p.call.Holds(body) {
+		return true
+	}
+	for name, values := range req.Headers {
+		for _, v := range values {
+			if p.call.Holds([]byte(name + ": " + v)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // send judges and makes the request of one hop. Without a response the reply holds the fault.

@@ -26,6 +26,10 @@ type PluginCall struct {
 	// Mask takes the values that the host knows out of what a server answered, before the plugin reads it; false: it
 	// cannot be searched, and is not passed on. nil: the host knows none.
 	Mask func(text []byte) (masked []byte, ok bool)
+	// Holds reports that text holds a value that is the host's, in any encoding. A request in whose URL, headers or body
+	// the plugin wrote one is refused before anything else is asked; what the host itself adds to a request later is not
+	// looked at. nil holds nothing.
+	Holds func(text []byte) bool
 
 	// Audit records this call's decisions instead of [Config.Audit], for example with the effect's id. The same
 	// rules hold for it.

@@ -32,6 +32,9 @@ const (
 	CredentialRedirect egress.Reason = "credential_redirect"
 	// BodyRedirect: a redirect would send a body to another origin.
 	BodyRedirect egress.Reason = "body_redirect"
+	// SecretInRequest: the plugin wrote a value of the host's into the request, which it came by in some other way than
+	// by being given it to send.
+	SecretInRequest egress.Reason = "secret_in_request"
 	// TooManyRedirects: the chain is longer than [MaxRedirects].
 	TooManyRedirects egress.Reason = "too_many_redirects"
 )

@@ -235,14 +235,14 @@ func (a *Adapter) detail(out Outcome) string {
 	return d
 }
 
-// said splits what a guest said of its failure. What broke off writes its reason
-// on the first line and then a stack, which is for whoever debugs it.
+// said splits what a guest said of its failure. Go writes the reason and then a stack for each goroutine, which is for
+// whoever debugs it. Nothing else is split: what is redacted in two pieces hides no value that goes over both.
 func said(out Outcome) (words, stack string) {
-	if out.Status == GuestError {
-		return out.Text, ""
+	const border = `\n\ngoroutine `
+	if i := strings.Index(out.Text, border); i >= 0 && out.Status != GuestError {
+		return out.Text[:i], out.Text[i+len(`\n`):]
 	}
-	words, stack, _ = strings.Cut(out.Text, `\n`)
-	return words, stack
+	return out.Text, ""
 }
 
 var _ effect.Adapter = (*Adapter)(nil)

@@ -149,7 +149,7 @@ func (x *Execution) admissionRecords(a *admitted) []event.Record {
 		// The scope that bind issues is operator authority: its reason is on record before it exists.
 		issued := rec
 		issued.ID, issued.Kind = x.cfg.IDs.Event(), event.OperatorIssued
-		issued.Fields = []event.Field{event.F("reason", a.req.Actor.Reason)}
+		issued.Fields = []event.Field{event.F("reason", a.plan.Setup.Known.Text(redact.ForEvent, a.req.Actor.Reason))}
 		records = append(records, issued)
 	}
 	return records

@@ -25,7 +25,7 @@ func (w *work) run(ctx context.Context, calls []provider.ToolCall) (end ending, 
 			w.obs.Effect(res)
 		}
 		results = append(results, provider.ToolResult{
-			CallID: call.ID, Content: res.Views.Model.String(), IsError: res.Status != effect.Succeeded, Status: string(res.Status),
+			CallID: call.ID, Content: res.Views.Model.String(), IsError: res.Status != effect.Succeeded || res.Views.Failed, Status: string(res.Status),
 		})
 		switch {
 		case res.Status == effect.Indeterminate:
@@ -51,7 +51,7 @@ func (w *work) execute(ctx context.Context, call provider.ToolCall) effect.Resul
 		name = call.Name
 	}
 	if w.obs.Call != nil {
-		w.obs.Call(name, call.ID, w.catalog.Shown(call.Arguments))
+		w.obs.Call(w.catalog.Redactor().Text(redact.ForOperator, name), call.ID, w.catalog.Shown(call.Arguments))
 	}
 	return w.gate(ctx, effect.Request{
 		ID: w.x.cfg.IDs.Effect(), CallID: call.ID, Arguments: call.Arguments, Malformed: call.Malformed,

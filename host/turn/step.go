@@ -94,8 +94,7 @@ func (w *work) step(ctx context.Context) (end ending, done bool) {
 		return providerEnding(err), true
 	}
 	w.spend(resp.Usage)
-	msg := w.redact(resp.Message())
-	calls := msg.Calls()
+	msg, calls := w.hide(resp.Message())
 	if len(calls) == 0 {
 		return w.last(resp, msg), true
 	}
@@ -139,15 +138,4 @@ func (w *work) spend(u provider.Usage) {
 	w.usage.Output += int64(u.Output)
 	w.usage.CacheRead += int64(u.CacheRead)
 	w.usage.CacheWrite += int64(u.CacheWrite)
-}
-
-// redact puts what a model said into the model view: a model may repeat a value that it got from elsewhere.
-func (w *work) redact(m provider.Message) provider.Message {
-	set := w.catalog.Redactor()
-	for i, p := range m.Parts {
-		if p.Kind == provider.PartText {
-			m.Parts[i].Text = set.Text(redact.ForModel, p.Text)
-		}
-	}
-	return m
 }

@@ -22,12 +22,8 @@ type builder struct {
 	ordinary  recent
 }
 
-// effort is how many bytes may be searched for each byte of a result. Prose and code take 5 to 15 with everything
-// that they could be decoded to; a text that is built to be decoded in every way at every level takes 60.
-const effort = 40
-
 func newBuilder(set Set, size int) builder {
-	b := builder{set: set, finder: finder{effort: effort*size + 1<<18}}
+	b := builder{set: set, finder: newFinder(size)}
 	if known := set.of(); len(known.secrets) > 0 {
 		b.marks = slices.Clone(known.marks)
 		b.finder.add(known)

@@ -22,6 +22,14 @@ const (
 	Shape      Source = "shape"      // the form of a well-known token
 )
 
+func (s Source) known() bool {
+	switch s {
+	case Bound, Field, URL, Header, Option, Assignment, Shape:
+		return true
+	}
+	return false
+}
+
 // Secret is one known value. The value is behind a function, because printing a struct reaches its unexported fields
 // and asks no method first: a Secret prints as its name alone, whatever the verb and whatever it lies in.
 type Secret struct {

@@ -1,17 +1,31 @@
 package redact
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // Sentinel is the word in every mask that a model sees. It says who removed something, and it can be found again:
 // a model that writes a mask back into a file or a request would destroy the value it stands for, so an effect
 // whose input has one must be refused. It holds no character that JSON, HTML or a URL would escape.
 const Sentinel = "portcullis-redacted-by-host"
 
-// ContainsSentinel reports whether text has a mask of any view in it, also behind one or two layers of escapes. Ask
-// it about an effect's arguments before the effect runs.
-func ContainsSentinel(text []byte) bool {
+// ContainsSentinel reports whether text has a mask of any view in it, also behind escapes, and the model's mask behind
+// every encoding that values are looked for in: base64 of a mask is still no value. A text that is encoded in so many
+// ways that it cannot be searched counts as having one. Ask it about an effect's arguments before the effect runs.
+func ContainsSentinel(text []byte) (has bool) {
+	defer func() {
+		if recover() != nil {
+			has = true
+		}
+	}()
+	f := newFinder(len(text))
+	f.add(&sentinels)
+	if len(f.find(text, depth)) > 0 {
+		return true
+	}
 	for range depth {
-		if bytes.Contains(text, []byte(Sentinel)) || containsMask(text) {
+		if containsMask(text) || containsMaskValue(text) {
 			return true
 		}
 		d := unescape(text, common)
@@ -22,6 +36,9 @@ func ContainsSentinel(text []byte) bool {
 	}
 	return false
 }
+
+// sentinels is the search for the model's mask. It is never written.
+var sentinels = *compile([]Secret{newSecret("mask", Sentinel, Bound)}, nil)
 
 // containsMask finds "<redacted:NAME" up to its closing bracket, the masks that people and audit records see.
 func containsMask(text []byte) bool {
@@ -36,4 +53,40 @@ func containsMask(text []byte) bool {
 		}
 		text = rest
 	}
+}
+
+// containsMaskValue finds the object that stands for a whole value in the event, durable and debug views, with its
+// members in any order: those of [Audience.value] and no others.
+func containsMaskValue(text []byte) bool {
+	const member = `"redacted"`
+	for at := 0; ; at += len(member) {
+		n := bytes.Index(text[at:], []byte(member))
+		if n < 0 {
+			return false
+		}
+		at += n
+		open, end := bytes.LastIndexByte(text[:at], '{'), bytes.IndexByte(text[at:], '}')
+		if open >= 0 && end >= 0 && isMaskValue(text[open:at+end+1]) {
+			return true
+		}
+	}
+}
+
+func isMaskValue(object []byte) bool {
+	const longest = 256 // a name of 64 bytes, the words around it, and blanks
+	if len(object) > longest {
+		return false
+	}
+	var mask struct {
+		Redacted    *bool
+		Name        *string
+		Source      *Source
+		Fingerprint string
+	}
+	dec := json.NewDecoder(bytes.NewReader(object))
+	dec.DisallowUnknownFields()
+	if dec.Decode(&mask) != nil || mask.Redacted == nil || mask.Name == nil || mask.Source == nil {
+		return false
+	}
+	return *mask.Redacted && mask.Source.known()
 }

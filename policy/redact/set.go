@@ -58,6 +58,16 @@ func (s Set) With(secrets ...Secret) (Set, error) {
 	return Set{func() *compiled { return c }}, nil
 }
 
+// Join returns s with the values of other as well. It is s itself when they are known already, and other when both
+// together are more than [MaxSecrets].
+func (s Set) Join(other Set) Set {
+	joined, err := s.With(other.of().secrets...)
+	if err != nil { // each was taken before: there is no room
+		return other
+	}
+	return joined
+}
+
 // Len is how many values the Set knows.
 func (s Set) Len() int { return len(s.of().secrets) }
 

@@ -30,10 +30,10 @@ type Stream struct {
 // NewStream returns a Stream for one audience.
 func NewStream(set Set, to Audience) *Stream { return &Stream{set: set, to: to} }
 
-// HoldBack is how many bytes at least the Stream keeps until more arrive or it is flushed: eight for each byte of
-// the longest value (an entity, a doubled percent escape), and 256 for shapes and names.
+// HoldBack is how many bytes at least the Stream keeps until more arrive or it is flushed: ten for each byte of
+// the longest value (\U00000041; an entity and a doubled percent escape take fewer), and 256 for shapes and names.
 func (s *Stream) HoldBack() int {
-	return 256 + 8*s.set.of().longest
+	return 256 + 10*s.set.of().longest
 }
 
 // Push takes a piece and returns what may be shown now, which may be nothing.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/b3abf3ee/portcullis/policy/redact"
+	"github.com/b3abf3ee/portcullis/policy/redact/redacttest"
 	"pgregory.net/rapid"
 )
 
@@ -28,7 +29,7 @@ func TestStreamFindsASecretSplitAtEveryByte(t *testing.T) {
 	for kind, value := range values() {
 		set := known(t, value)
 		for encoding, encode := range encodings() {
-			planted, unplanted := encode(value), others(encode, value)
+			planted, unplanted := encode(value), redacttest.Others(encode, value)
 			step := 1
 			if kind != "plain" { // every byte of every kind takes long and shows nothing new
 				step = 7
@@ -36,7 +37,7 @@ func TestStreamFindsASecretSplitAtEveryByte(t *testing.T) {
 			for cut := 0; cut < len(planted); cut += step {
 				cases++
 				got := stream(set, redact.ForModel, before+planted[:cut], planted[cut:]+behind)
-				if l := leak(got, planted, unplanted); l != "" || !strings.Contains(got, redact.Sentinel) {
+				if l := redacttest.Leak(got, planted, unplanted); l != "" || !strings.Contains(got, redact.Sentinel) {
 					t.Fatalf("%s value, %s, cut at %d: %q is shown", kind, encoding, cut, l)
 				}
 			}

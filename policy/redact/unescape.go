@@ -154,11 +154,10 @@ func decodeAt(out, text []byte) ([]byte, int) {
 	case '%':
 		return hexByte(out, text, 1)
 	case '=':
-		if bytes.HasPrefix(text, []byte("=\n")) {
-			return out, 2
-		}
-		if bytes.HasPrefix(text, []byte("=\r\n")) {
-			return out, 3
+		for _, fold := range [...]string{"=\n\t", "=\n", "=\r\n\t", "=\r\n"} { // Go indents the lines of a panic by a tab
+			if bytes.HasPrefix(text, []byte(fold)) {
+				return out, len(fold)
+			}
 		}
 		return hexByte(out, text, 1)
 	case '\'':

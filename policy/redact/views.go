@@ -178,25 +178,6 @@ func BuildFor(set Set, bounds Bounds, raw Raw, wanted ...Audience) (views Views,
 	}, nil
 }
 
-// Text redacts one text for one audience without bounds: log lines, error texts, names. When that fails the result
-// is [FailedText].
-func (s Set) Text(a Audience, text string) (out string) {
-	defer func() {
-		if recover() != nil {
-			out = FailedText
-		}
-	}()
-	if len(text) > MaxRaw {
-		return FailedText
-	}
-	b := newBuilder(s, len(text))
-	r := renderer{to: a, limit: Limit{Bytes: 1 << 62}, marks: nil}
-	spans := b.text([]byte(text))
-	r.marks = b.marks
-	r.text([]byte(text), spans)
-	return string(r.out)
-}
-
 // found counts what the views do not show.
 func (b *builder) found(spans []span) []Found {
 	if len(spans)+len(b.doc.whole)+len(b.doc.spans) == 0 {

@@ -5,15 +5,15 @@ import (
 	"crypto/rand"
 	"errors"
 	"io"
+	"sync/atomic"
 	"time"
-
-	"github.com/hashicorp/go-hclog"
 
 	"github.com/b3abf3ee/portcullis/host"
 	"github.com/b3abf3ee/portcullis/host/approval"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/process"
 	"github.com/b3abf3ee/portcullis/host/sandbox"
+	"github.com/b3abf3ee/portcullis/policy/redact"
 	"github.com/b3abf3ee/portcullis/store/sqlite"
 )
 
@@ -25,12 +25,14 @@ type HostOptions struct {
 	Wait     time.Duration     // with no Prompter: how long to wait for another process to decide
 	Progress func(line string)
 	LogLevel string    // debug, info, warn, error or off
+	LogJSON  bool      // one JSON object for each line
 	LogTo    io.Writer // where the log goes, already safe for a terminal
 }
 
 // Running is an open host with the store and the lock under it.
 type Running struct {
 	*host.Host
+	open  atomic.Pointer[host.Host] // the same, for the log, which other goroutines write to
 	store *sqlite.Store
 	lock  *Lock
 }
@@ -63,9 +65,18 @@ func (h Home) OpenHost(ctx context.Context, o HostOptions) (_ *Running, err erro
 	}
 	r.Host, err = host.Open(ctx, host.Config{
 		Home: h.Path, Store: r.store, CacheDir: o.CacheDir, Compiler: compiler, Keeper: keeper, Prompter: o.Prompter, Wait: o.Wait, Progress: o.Progress,
-		Log: hclog.New(&hclog.LoggerOptions{Name: "portcullis", Level: hclog.LevelFromString(o.LogLevel), Output: o.LogTo}),
+		Log: o.logger(r.hidden),
 	})
+	r.open.Store(r.Host)
 	return r, err
+}
+
+// hidden is what the host hides; while it is being opened, nothing but names and shapes.
+func (r *Running) hidden(ctx context.Context) redact.Set {
+	if h := r.open.Load(); h != nil {
+		return h.Hidden(ctx)
+	}
+	return redact.Set{}
 }
 
 // Close closes the host, then its store, then lets the home go. It is called once.

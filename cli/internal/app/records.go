@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/host/approval"
@@ -13,6 +14,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/policy/capability"
 	"github.com/b3abf3ee/portcullis/policy/principal"
+	"github.com/b3abf3ee/portcullis/policy/redact"
 	"github.com/b3abf3ee/portcullis/store/sqlite"
 )
 
@@ -23,6 +25,7 @@ type Records struct {
 	// By is the operator, for the reason that was given to [Home.OpenRecords]. It ends with Close.
 	By principal.Scope
 
+	home     Home
 	resolver *authority.Resolver
 	ids      *id.Source
 	clock    func() time.Time
@@ -39,7 +42,7 @@ func (h Home) OpenRecords(ctx context.Context, reason string) (*Records, error) 
 	if err != nil {
 		return nil, storeProblem(h, err)
 	}
-	r := &Records{Store: store, resolver: authority.NewResolver(store, store, time.Now, ids), ids: ids, clock: time.Now}
+	r := &Records{Store: store, home: h, resolver: authority.NewResolver(store, store, time.Now, ids), ids: ids, clock: time.Now}
 	if r.By, err = r.resolver.Operator(ctx, reason); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
@@ -52,8 +55,10 @@ func (r *Records) Close() error {
 	return r.Store.Close()
 }
 
-// Decide records the operator's answer to a question; see [approval.Gate.Record].
+// Decide records the operator's answer to a question; see [approval.Gate.Record]. What the reason holds of the home's
+// secrets is hidden.
 func (r *Records) Decide(ctx context.Context, a id.Approval, allow bool, reach approval.Reach, reason string) (approval.Question, approval.Recording, error) {
+	reason = r.home.Hidden(ctx, os.Getenv).Text(redact.ForEvent, reason)
 	gate := approval.NewGate(approval.Config{Journal: r.Store, Clock: r.clock, IDs: r.ids})
 	q, how, err := gate.Record(ctx, r.By, a, allow, reach, reason)
 	if err != nil {

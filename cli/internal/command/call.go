@@ -137,6 +137,9 @@ func unfit(r turn.Result) *console.Problem {
 func sayCalled(out, notes *console.Text, r effect.Result, v redact.View) {
 	if r.Status == effect.Succeeded {
 		out.Prose("", v.String())
+		if r.Sentence != "" { // it happened, and cannot be shown
+			notes.Advice("", r.Sentence)
+		}
 		return
 	}
 	notes.Say("%s %s (%s)", statusStyle(r.Status), r.Tool, r.Reason)

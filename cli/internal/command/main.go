@@ -3,8 +3,10 @@ package command
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -12,6 +14,7 @@ import (
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
 	"github.com/b3abf3ee/portcullis/host/process"
 	"github.com/b3abf3ee/portcullis/host/sandbox"
+	"github.com/b3abf3ee/portcullis/policy/redact"
 )
 
 // Main runs one command line, args[0] being the program's name, and returns the exit code of the process. It reads
@@ -39,11 +42,28 @@ func Main(ctx context.Context, args []string, p console.Process) int {
 		}
 		return console.ExitDone
 	}
+	return s.finish(ctx, s.perform(ctx, app, args))
+}
+
+// perform is what the command returned. A panic is an error like any other: Go's own report of it would show on stderr
+// whatever the value that caused it holds.
+func (s *shell) perform(ctx context.Context, app *cli.App, args []string) (err error) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			err = &console.Problem{
+				Code: "host_fault", Message: fmt.Sprintf("the program broke an invariant of its own: %v", fault), Exit: console.ExitHost,
+				Remedy: "please report this; `portcullis --log-level debug ...` shows where it broke",
+			}
+			if s.flags.logLevel == "debug" {
+				s.out.Err().Prose("", s.hidden(ctx).Text(redact.ForOperator, string(debug.Stack())))
+			}
+		}
+	}()
 	ordered, err := order(app, args)
-	if err == nil {
-		err = app.RunContext(ctx, ordered)
+	if err != nil {
+		return err
 	}
-	return s.finish(ctx, err)
+	return app.RunContext(ctx, ordered)
 }
 
 // shell is one command line being run.
@@ -52,11 +72,13 @@ type shell struct {
 	out        *console.Printer
 	interrupts *console.Interrupts
 	flags      global
+	hides      redact.Set // of the host that was open last
 }
 
 // global are the flags that every command has.
 type global struct {
 	home, workspace, logLevel string
+	logJSON                   bool
 }
 
 // no is the error of a command that printed its answer, and the answer is no.
@@ -76,11 +98,33 @@ func (s *shell) finish(ctx context.Context, err error) int {
 	case noHome:
 		return console.ExitUsage
 	}
-	p := s.placed(problemOf(ctx, err))
+	p := s.redacted(ctx, s.placed(problemOf(ctx, err)))
 	if s.out.Fail(p) != nil {
 		return console.ExitHost // nobody reads us: the code is all that is left to say
 	}
 	return p.ExitCode()
+}
+
+// redacted is a failure as it may be shown: an error may quote what it failed on. Ctx may have ended.
+func (s *shell) redacted(ctx context.Context, p *console.Problem) *console.Problem {
+	set := s.hidden(context.WithoutCancel(ctx))
+	shown := *p
+	for _, text := range []*string{&shown.Message, &shown.Remedy, &shown.File} {
+		*text = set.Text(redact.ForOperator, *text)
+	}
+	return &shown
+}
+
+// hidden is what the host hid that was open, or what the home keeps if none was.
+func (s *shell) hidden(ctx context.Context) redact.Set {
+	if s.hides.Len() > 0 {
+		return s.hides
+	}
+	home, err := s.home()
+	if err != nil {
+		return redact.Set{}
+	}
+	return home.Hidden(ctx, s.proc.Env)
 }
 
 // placed makes the file of a failure absolute: packages below name files of the home as they stand below it.
@@ -144,6 +188,7 @@ func (s *shell) globalFlags() []cli.Flag {
 		&cli.StringFlag{Name: "workspace", Usage: "`DIR` that file tools are confined to", DefaultText: "the core's own"},
 		&cli.BoolFlag{Name: "json", Usage: "print one JSON document instead of text"},
 		&cli.BoolFlag{Name: "no-color", Usage: "print no colours; so does $NO_COLOR"},
+		&cli.StringFlag{Name: "log-format", Usage: "write the log as `FORMAT`: text or json", Value: "text"},
 		&cli.StringFlag{Name: "log-level", Usage: "log to stderr from `LEVEL` on: debug, info, warn, error or off", Value: "warn"},
 	}
 }
@@ -152,6 +197,12 @@ func (s *shell) readGlobals(c *cli.Context) error {
 	s.flags = global{home: c.String("home"), workspace: c.String("workspace"), logLevel: c.String("log-level")}
 	if !slices.Contains([]string{"debug", "info", "warn", "error", "off"}, s.flags.logLevel) {
 		return usage("log level %q is not one of debug, info, warn, error, off", s.flags.logLevel)
+	}
+	switch format := c.String("log-format"); format {
+	case "text", "json":
+		s.flags.logJSON = format == "json"
+	default:
+		return usage("log format %q is not one of text, json", format)
 	}
 	s.out = console.NewPrinter(s.proc, c.Bool("json"), !c.Bool("no-color") && s.proc.Env("NO_COLOR") == "")
 	s.out.Type(console.Typing{Program: s.proc.Typed, Home: s.flags.home})

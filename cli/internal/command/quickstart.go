@@ -106,7 +106,7 @@ func (s *shell) quickstartIn(c *cli.Context) (err error) {
 func (s *shell) quickstartTurn(ctx context.Context, home *quickstart.Home, cache string) (quickstart.Outcome, error) {
 	progress := console.NewProgress(s.proc.Err, time.Now)
 	defer progress.Close()
-	o := quickstart.Options{CacheDir: cache, LogLevel: s.flags.logLevel, LogTo: s.proc.Err, Progress: func(line string) { progress.Later("%s", line) }}
+	o := quickstart.Options{CacheDir: cache, LogLevel: s.flags.logLevel, LogJSON: s.flags.logJSON, LogTo: s.proc.Err, Progress: func(line string) { progress.Later("%s", line) }}
 	if s.out.JSON() {
 		return home.Run(ctx, o)
 	}

@@ -85,7 +85,7 @@ func (s *shell) opened(c *cli.Context, a approving, prompter approval.Prompter, 
 		show.idle = progress.Idle
 	}
 	o := app.HostOptions{
-		Command: c.Command.Name, CacheDir: home.Cache(s.proc.Env), Wait: a.wait, LogLevel: s.flags.logLevel, LogTo: console.Escaping(s.proc.Err),
+		Command: c.Command.Name, CacheDir: home.Cache(s.proc.Env), Wait: a.wait, LogLevel: s.flags.logLevel, LogJSON: s.flags.logJSON, LogTo: console.Escaping(s.proc.Err),
 		Progress: func(line string) { progress.Later("%s", line) },
 	}
 	if a.ask {
@@ -96,6 +96,7 @@ func (s *shell) opened(c *cli.Context, a approving, prompter approval.Prompter, 
 		return err
 	}
 	defer closing(&err, h.Close)
+	defer func() { s.hides = h.Hidden(context.WithoutCancel(c.Context)) }()
 	return do(c.Context, h)
 }
 

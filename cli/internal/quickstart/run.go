@@ -23,6 +23,7 @@ const Input = "What is 0.1 + 0.2? Look at deploy.env, keep the sum in summary.tx
 type Options struct {
 	CacheDir string // compiled plugins, shared by quickstarts
 	LogLevel string
+	LogJSON  bool
 	LogTo    io.Writer
 	Progress func(line string)
 	Asked    func(approval.Question) // told of the question before it is answered with "allow once"; may be nil
@@ -45,7 +46,7 @@ func (h *Home) Run(ctx context.Context, o Options) (Outcome, error) {
 	answers := &answering{told: o.Asked}
 	running, err := h.OpenHost(ctx, app.HostOptions{
 		Command: "quickstart", CacheDir: o.CacheDir, Prompter: answers, Progress: o.Progress,
-		LogLevel: o.LogLevel, LogTo: io.MultiWriter(console.Escaping(o.LogTo), &log),
+		LogLevel: o.LogLevel, LogJSON: o.LogJSON, LogTo: io.MultiWriter(console.Escaping(o.LogTo), &log),
 	})
 	if err != nil {
 		return Outcome{}, err

@@ -1,0 +1,42 @@
+package command
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/b3abf3ee/portcullis/host/secret"
+)
+
+// nothingIsLeft looks for values in everything that was said over the home and in every file of it, byte by byte: the
+// database with its write-ahead log, artifacts, caches. The vault is left out, for it is where the value is kept.
+func (n *nest) nothingIsLeft(values ...string) {
+	n.t.Helper()
+	for _, v := range values {
+		if bytes.Contains(n.said.Bytes(), []byte(v)) {
+			n.t.Errorf("%q was said", v)
+		}
+	}
+	files, database := 0, false
+	err := filepath.WalkDir(n.home.Path, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || d.Name() == secret.FileName {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		files++
+		database = database || bytes.HasPrefix(data, []byte("SQLite format 3\x00"))
+		for _, v := range values {
+			if i := bytes.Index(data, []byte(v)); i >= 0 {
+				n.t.Errorf("%s has %q at byte %d: %q", path, v, i, data[max(0, i-80):min(len(data), i+80)])
+			}
+		}
+		return nil
+	})
+	if err != nil || !database {
+		n.t.Errorf("%d files were looked at, the database among them: %v (%v)", files, database, err)
+	}
+}
