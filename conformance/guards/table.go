@@ -24,6 +24,7 @@ const (
 // table is every guard, in the order a module and its call meet them.
 func table() []guard {
 	return slices.Concat(
+		finding(), hiding(),
 		verifying(), metering(), loading(), calling(), answering(),
 		deciding(), approving(), authority(), reaching(),
 		surviving(),
@@ -128,7 +129,7 @@ func answering() []guard {
 		{"numbers", "host/effect/ports.go", "ordinaryNumbers(&o.Read) && ", "", inHostile, "TestHostile/abi/huge-number"},
 		{"schema-pays", "host/effect/schema_cost.go", "if m.left -= n; m.left < 0 {", "if m.left -= n; false {", inEffect, "TestASchemaIsPaidFor"},
 		{"guest-words", "host/sandbox/call.go", "return escape(st.errorText, maxErrorText)", "return string(st.errorText)", inSandbox, "TestGuestTextIsBoundedAndEscaped"},
-		{"redaction", "host/effect/invoke.go", "set.Text(redact.ForOperator, p.end.why)", "p.end.why", inHostile, "TestHostile/authority/secret-in-error"},
+		{"redaction", "host/effect/invoke.go", "set.Short(redact.ForOperator, p.end.why, maxWords)", "p.end.why", inHostile, "TestHostile/authority/secret-in-error"},
 	}
 }
 

@@ -52,6 +52,9 @@ func (p *PluginHTTP) Do(ctx context.Context, req wire.HTTPRequest, body []byte) 
 	if req.MaxBytes > 0 && req.MaxBytes < x.max {
 		x.max = req.MaxBytes
 	}
+	if p.leaks(req, body) { // before anything is read: no part of it may be on record
+		return p.deny(ctx, x, nil, refuse(SecretInRequest, "it holds a secret of the host's, which a plugin may not send"))
+	}
 	var fault *wire.Fault
 	if x.header, x.unzip, fault = requestHeader(req.Headers); fault != nil {
 		return wire.HTTPReply{Fault: fault}, nil, nil
@@ -61,9 +64,6 @@ func (p *PluginHTTP) Do(ctx context.Context, req wire.HTTPRequest, body []byte) 
 	}
 	if len(body) > wire.MaxBodyBytes {
 		return faultf(wire.CodeTooLarge, "the request body has more than %d bytes", wire.MaxBodyBytes)
-	}
-	if p.leaks(req, body) { // before the URL is read: no part of it may be on record
-		return p.deny(ctx, x, nil, refuse(SecretInRequest, "it holds a secret of the host's, which a plugin may not send"))
 	}
 	var v egress.Verdict
 	if x.target, v = egress.ParseURL(p.standIn(req.URL)); !v.Allowed {

@@ -7,9 +7,6 @@ import (
 	"github.com/b3abf3ee/portcullis/policy/document"
 )
 
-// harvestLimit is how many discovered values are removed elsewhere too. More are still masked where they stand.
-const harvestLimit = 64
-
 // builder finds everything that must not be shown of one result. First it goes over names and shapes, which also
 // brings up values; then it looks for all values everywhere.
 type builder struct {
@@ -65,7 +62,7 @@ func (b *builder) notices(text []byte) []span {
 		value := text[n.start:n.end]
 		id := b.mark(n.name, n.source, string(value))
 		spans = append(spans, span{n.start, n.end, id})
-		b.harvest(value, id)
+		b.harvestAll(value, id)
 	}
 	return merge(spans)
 }
@@ -73,22 +70,6 @@ func (b *builder) notices(text []byte) []span {
 func (b *builder) mark(name string, source Source, value string) int {
 	b.marks = append(b.marks, mark{cleanName(name), source, fingerprint(value)})
 	return len(b.marks) - 1
-}
-
-// harvest keeps a discovered value, if it is one that nobody would write by chance.
-func (b *builder) harvest(value []byte, id int) {
-	const least = 12
-	if len(value) < least || len(value) > MaxValue || !strong(string(value)) || len(b.harvested) >= harvestLimit {
-		return
-	}
-	for _, h := range b.harvested {
-		if h.reveal() == string(value) {
-			return
-		}
-	}
-	m := b.marks[id]
-	b.harvested = append(b.harvested, newSecret(m.name, string(value), m.source))
-	b.ids = append(b.ids, id)
 }
 
 // names goes over the document: members with sensitive names become opaque, everything else is searched for shapes. What
@@ -144,7 +125,7 @@ func (b *builder) opaque(i int32, name string) {
 	b.doc.hide(i, id)
 	for inside := i; inside < b.doc.At(i).Next; inside++ {
 		if b.doc.At(inside).Kind == document.String {
-			b.harvest(b.doc.Text(inside), id)
+			b.harvestAll(b.doc.Text(inside), id)
 		}
 	}
 }

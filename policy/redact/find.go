@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"bytes"
 	"errors"
 	"slices"
 )
@@ -68,10 +69,17 @@ func (f *finder) layers(text []byte, levels int, out []span) []span {
 	d := unescape(text, common)
 	if d.text != nil {
 		out = d.back(f.find(d.text, levels-1), out)
-		for kind := percent; kind < plus && d.met&(d.met-1) != 0; kind <<= 1 {
-			if d.met&kind != 0 {
-				alone := unescape(text, kind)
-				out = alone.back(f.search(alone.text, nil), out)
+		met := d.met
+		if met&backslash != 0 && bytes.Contains(text, []byte(`'\''`)) { // behind a backslash it is not seen for what it is
+			met |= quotes
+		}
+		for kind := percent; kind < plus && met&(met-1) != 0; kind <<= 1 {
+			if met&kind != 0 {
+				alone, deeper := unescape(text, kind), 0
+				if kind&(quotes|entity) != 0 { // seldom met with others, and a backslash before one looks like an escape of it
+					deeper = levels - 1
+				}
+				out = alone.back(f.find(alone.text, deeper), out)
 			}
 		}
 	}

@@ -178,7 +178,7 @@ func hexPrefix(text []byte, i int) bool {
 
 func isHexGap(text []byte, i int) bool {
 	switch text[i] {
-	case ':', '-', ',', ' ', '\n', '\r', '\t':
+	case ':', '-', ',', ' ', '+', '\n', '\r', '\t': // a form writes a space as a plus
 		return true
 	case 'x', 'X':
 		return i > 0 && text[i-1] == '0'

@@ -109,9 +109,27 @@ func (s *Stream) border(until int, spans []span) int {
 		s.key = s.key || x.end == len(s.buf) && pemAt(s.buf[x.start:]) == len(s.buf)-x.start
 		return x.end
 	}
+	until = s.word(until)
 	for back := range utf8.UTFMax { // not through a rune
 		if until-back >= s.shown && utf8.RuneStart(s.buf[until-back]) {
 			return until - back
+		}
+	}
+	return until
+}
+
+// word moves until to the beginning of a word that it stands in: encodings inside each other take more than what is held
+// back, and seldom have white space in them. A word that goes on for openWord bytes of each of the longest value's is
+// shown.
+func (s *Stream) word(until int) int {
+	const openWord = 64
+	most := min(openWord*s.set.of().longest, openLimit)
+	for back := until; until-back < most; back-- {
+		if back == s.shown {
+			return back
+		}
+		if c := s.buf[back-1]; c == ' ' || c == '\n' {
+			return back
 		}
 	}
 	return until

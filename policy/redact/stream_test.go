@@ -25,7 +25,7 @@ func stream(set redact.Set, to redact.Audience, pieces ...string) string {
 // and behind it that the stream shows something in between.
 func TestStreamFindsASecretSplitAtEveryByte(t *testing.T) {
 	before, behind := strings.Repeat("earlier output, line by line\n", 180), strings.Repeat("\nlater output, line by line", 180)
-	cases := 0
+	cases, good := 0, 0
 	for kind, value := range values() {
 		set := known(t, value)
 		for encoding, encode := range encodings() {
@@ -40,11 +40,35 @@ func TestStreamFindsASecretSplitAtEveryByte(t *testing.T) {
 				if l := redacttest.Leak(got, planted, unplanted); l != "" || !strings.Contains(got, redact.Sentinel) {
 					t.Fatalf("%s value, %s, cut at %d: %q is shown", kind, encoding, cut, l)
 				}
+				good++
 			}
 		}
 	}
+	t.Logf("split: %d of %d", good, cases)
 	if cases < 4000 {
 		t.Fatalf("only %d cases", cases)
+	}
+}
+
+// An encoding inside another takes more than is held back: what has no white space in it stays together.
+func TestStreamKeepsAWordTogether(t *testing.T) {
+	value := values()["plain"]
+	set := known(t, value)
+	all := encodings()
+	planted := all["html decimal"](all["python escapes"](value))
+	if n := redact.NewStream(set, redact.ForModel).HoldBack(); len(planted) < 2*n {
+		t.Fatalf("%d bytes are held back anyway", n)
+	}
+	for cut := range len(planted) {
+		got := stream(set, redact.ForModel, "before "+planted[:cut], planted[cut:]+strings.Repeat(" behind", 500))
+		if !strings.HasPrefix(got, "before ["+redact.Sentinel+":bound] behind") {
+			t.Fatalf("cut at %d: %.200q", cut, got)
+		}
+	}
+	long := strings.Repeat("x", 1<<20) // no word is held for ever
+	s := redact.NewStream(set, redact.ForModel)
+	if out := s.Push([]byte(long)); len(out) < len(long)-128<<10 {
+		t.Errorf("%d bytes of %d are shown", len(out), len(long))
 	}
 }
 

@@ -23,46 +23,40 @@ func (o HostOptions) logger(hidden func(context.Context) redact.Set) hclog.Logge
 	})
 }
 
-// maxLine bounds what is held of a line that does not end. A longer one is not shown.
-const maxLine = 1 << 20
+// maxEntry is the most bytes of one entry of the log. A longer one is not shown.
+const maxEntry = 1 << 20
 
-// hidingWriter redacts whole lines, so that a value which comes in two writes is found. It is safe for concurrent use
-// and passes lines on in the order in which they ended.
+// hidingWriter redacts whole entries, so that a value which comes in two writes is found: an entry ends with a write that
+// ends with a line. It is safe for concurrent use.
 type hidingWriter struct {
 	below io.Writer
 	set   func(context.Context) redact.Set
 	json  bool // each line is one JSON object
 
 	mu   sync.Mutex // guards what follows
-	part []byte     // of a line that has not ended
-	over bool       // that line is too long and was given up
+	part []byte     // of an entry that has not ended
+	over bool       // that entry is too long and was given up
 }
 
 // Write takes all of p. An error is the writer below's.
 func (w *hidingWriter) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	end := bytes.LastIndexByte(p, '\n') + 1
-	if end == 0 {
-		w.hold(p)
+	if w.over = w.over || len(w.part)+len(p) > maxEntry; w.over {
+		w.part = nil
+	} else {
+		w.part = append(w.part, p...)
+	}
+	if !bytes.HasSuffix(p, []byte("\n")) {
 		return len(p), nil
 	}
-	text := append(w.part, p[:end]...)
-	if w.over {
-		text = append([]byte(redact.FailedText), text[bytes.IndexByte(text, '\n'):]...)
+	shown := []byte(redact.FailedText + "\n")
+	if !w.over {
+		shown = w.hide(w.part)
 	}
-	w.part, w.over = nil, false
-	w.hold(p[end:])
-	_, err := w.below.Write(w.hide(text))
+	w.part, w.over = w.part[:0], false
+	_, err := w.below.Write(shown)
 	return len(p), err
-}
-
-func (w *hidingWriter) hold(p []byte) {
-	if w.over = w.over || len(w.part)+len(p) > maxLine; w.over {
-		w.part = nil
-		return
-	}
-	w.part = append(w.part, p...)
 }
 
 // hide redacts lines. Of JSON every line stays one object; as text all of them are one, for a value may go over lines.
@@ -85,7 +79,7 @@ func (w *hidingWriter) hide(text []byte) []byte {
 
 func lineBounds() redact.Bounds {
 	b := redact.DefaultBounds()
-	b.Operator = redact.Limit{Bytes: 2 * maxLine, String: maxLine, Items: 1000, Depth: redact.MaxDepth}
+	b.Operator = redact.Limit{Bytes: 2 * maxEntry, String: maxEntry, Items: 1000, Depth: redact.MaxDepth}
 	return b
 }
 

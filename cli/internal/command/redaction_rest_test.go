@@ -2,7 +2,9 @@ package command
 
 import (
 	"bytes"
+	"encoding/json"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 
@@ -13,7 +15,12 @@ import (
 // database with its write-ahead log, artifacts, caches. The vault is left out, for it is where the value is kept.
 func (n *nest) nothingIsLeft(values ...string) {
 	n.t.Helper()
+	var forms []string
 	for _, v := range values {
+		quoted := string(must(json.Marshal(v)))
+		forms = append(forms, v, quoted[1:len(quoted)-1], url.QueryEscape(v))
+	}
+	for _, v := range forms {
 		if bytes.Contains(n.said.Bytes(), []byte(v)) {
 			n.t.Errorf("%q was said", v)
 		}
@@ -29,7 +36,7 @@ func (n *nest) nothingIsLeft(values ...string) {
 		}
 		files++
 		database = database || bytes.HasPrefix(data, []byte("SQLite format 3\x00"))
-		for _, v := range values {
+		for _, v := range forms {
 			if i := bytes.Index(data, []byte(v)); i >= 0 {
 				n.t.Errorf("%s has %q at byte %d: %q", path, v, i, data[max(0, i-80):min(len(data), i+80)])
 			}
@@ -38,5 +45,19 @@ func (n *nest) nothingIsLeft(values ...string) {
 	})
 	if err != nil || !database {
 		n.t.Errorf("%d files were looked at, the database among them: %v (%v)", files, database, err)
+	}
+}
+
+// keep copies the home without its vault, and everything that was said, to where another program looks for secrets.
+func (n *nest) keep(dir string) {
+	n.t.Helper()
+	copyHome(n.t, n.home.Path, filepath.Join(dir, "home"))
+	for _, name := range []string{secret.FileName, secret.IdentityName} {
+		if err := os.Remove(filepath.Join(dir, "home", name)); err != nil {
+			n.t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "said.txt"), n.said.Bytes(), 0o600); err != nil {
+		n.t.Fatal(err)
 	}
 }

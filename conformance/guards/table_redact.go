@@ -1,0 +1,69 @@
+package main
+
+const (
+	inRedact = "./policy/redact"
+	inApp    = "./cli/internal/app"
+)
+
+// finding is what lets the redactor see a value.
+func finding() []guard {
+	const dir = "policy/redact/"
+	in := func(name, file, old, new, test string) guard {
+		return guard{name, dir + file, old, new, inRedact, test}
+	}
+	planted := func(name, file, old, new string) guard {
+		return in("encoding-"+name, file, old, new, "TestPlantedSecretAppearsInNoView")
+	}
+	family := func(name, sign string) guard {
+		return planted(name, "unescape.go", "\tcase "+sign+":\n\t\treturn "+name+"\n", "\tcase "+sign+":\n\t\treturn 0\n")
+	}
+	return []guard{
+		family("percent", `'%'`),
+		family("backslash", `'\\'`),
+		family("entity", "'&'"),
+		family("printable", "'='"),
+		family("quotes", `'\''`),
+		family("plus", "'+'"),
+		planted("base64", "runs.go", "out = f.base64(text, i, end, levels, out)", "_ = levels"),
+		planted("base64-alignments", "runs.go", "for shift := range min(4, len(r.digits)) {", "for shift := range min(1, len(r.digits)) {"),
+		planted("base64-url", "runs.go", "case c == '+' || c == '-':", "case c == '+':"),
+		planted("base64-wrapped", "runs.go", "next := wrapped(text, i)", "next := i"),
+		planted("hex", "runs.go", "out = f.hex(text, i, end, levels, out)", "_ = levels"),
+		planted("hex-gaps", "runs.go", "case hexPrefix(text, i), isHexGap(text, i):", "case hexPrefix(text, i):"),
+		planted("utf16", "set.go", "out = append(out, string(le), string(be), backwards(value))", "out = append(out, backwards(value))"),
+		planted("backwards", "set.go", "string(be), backwards(value))", "string(be))"),
+		planted("base64-backwards", "set.go", "\t\tout = append(out, backwards(once))\n", ""),
+		planted("in-each-other", "find.go", "const depth = 3", "const depth = 1"),
+		in("longest-first", "search.go", "return len(y.text) - len(x.text)", "return len(x.text) - len(y.text)", "TestOverlappingSecretsLeaveNoTail"),
+		in("hold-back", "stream.go", "return 256 + 10*s.set.of().longest", "return 16", "TestStreamFindsASecretSplitAtEveryByte"),
+		in("words-together", "stream.go", "\tuntil = s.word(until)\n", "", "TestStreamKeepsAWordTogether"),
+		in("everywhere", "build.go", "if len(b.harvested) > 0 {", "if false {", "TestWhatOnePlaceGivesAwayIsRemovedEverywhere"),
+		in("behind-a-scheme", "harvest.go", "\t\tscheme = n == 0 && isScheme(part)\n", "", "TestTheCredentialInAValueIsHiddenAlone"),
+		in("fixed-failure", "views.go", "views, err = Failed(), errInternal", "views, err = Views{}, errInternal", "TestFailureShowsNothing"),
+		in("masks-as-objects", "sentinel.go", "if containsMask(text) || containsMaskValue(text) {", "if containsMask(text) {", "TestAMaskIsFoundHoweverItIsWritten"),
+		in("encoded-masks", "sentinel.go", "if len(f.find(text, depth)) > 0 {", "if false {", "TestAMaskIsFoundHoweverItIsWritten"),
+		in("hosts-own-values", "said.go", "if m := known.marks[x.mark]; m.source == Bound {", "if m := known.marks[x.mark]; m.source != \"\" {", "TestHoldsAsksForTheHostsOwnValues"),
+	}
+}
+
+// hiding is every way out on which something is hidden.
+func hiding() []guard {
+	return []guard{
+		{"words-before-the-cut", "host/effect/invoke.go", `t.Name+" failed: "+out.Detail`, `t.Name+" failed: "+out.Detail[:min(len(out.Detail), 2000)]`, inEffect, "TestNoBoundCutsASecretInTwo"},
+		{"stages", "host/effect/execute.go", "p.set().Short(redact.ForOperator, v.why, maxWords)", "v.why", inEffect, "TestNoBoundCutsASecretInTwo"},
+		{"reasons-on-record", "host/effect/invoke.go", "p.end.reason = set.Short(redact.ForEvent, p.end.reason, maxReason)", "_ = maxReason", inEffect, "TestNoBoundCutsASecretInTwo"},
+		{"names-on-record", "host/effect/execute.go", "p.result.Tool = p.set().Short(redact.ForEvent, name, 64)", "p.result.Tool = name", inEffect, "TestWhatAModelMadeUpIsRedactedOnRecord"},
+		{"calls-on-record", "host/effect/execute.go", "p.result.CallID = p.set().Short(redact.ForModel, req.CallID, 128)", "p.result.CallID = req.CallID", inEffect, "TestWhatAModelMadeUpIsRedactedOnRecord"},
+		{"failed-views", "host/effect/invoke.go", "res.Views = redact.Failed()", "res.Views = redact.Views{}", inEffect, "TestARedactorThatFailsHidesEveryViewAndLeavesTheStatus"},
+		{"plugin-log", "host/effect/execute.go", "Message: set.Text(redact.ForOperator, rec.Message)", "Message: rec.Message", inEffect, "TestThePluginsLogIsHandedOnRedacted"},
+		{"host-log", "host/log.go", "shown := set.Named(redact.ForOperator, name, text)", "shown := text", inHost, "TestTheHostsLogHidesValuesBeforeALoggerLaysThemOut"},
+		{"log-redaction", "cli/internal/app/log.go", "shown = w.hide(w.part)", "shown = append([]byte{}, w.part...)", inApp, "TestTheLogFindsASecretSplitAtEveryByte"},
+		{"log-entries", "cli/internal/app/log.go", `if !bytes.HasSuffix(p, []byte("\n")) {`, "if len(p) == 0 {", inApp, "TestTheLogFindsASecretSplitAtEveryByte"},
+		{"stored-arguments", "host/turn/hide.go", "m.Parts[i].Call.Arguments = w.catalog.Replay(p.Call.Arguments)", "_ = i", inCommand, "TestASecretInElevenPlacesIsSeenNowhere"},
+		{"streamed-answer", "host/turn/calls.go", "text := stream.Push([]byte(e.Text)); len(text) > 0", "text := []byte(e.Text); len(text) > 0", inCommand, "TestASecretInElevenPlacesIsSeenNowhere"},
+		{"origins-on-record", "host/audit.go", "hidden(egressFields(d), call.Redactor())", "egressFields(d)", inCommand, "TestAnOriginMadeOfASecretIsHiddenOnRecord"},
+		{"secrets-in-requests", "host/net/exchange.go", "if p.leaks(req, body) {", "if false {", inNet, "TestARequestWithASecretOfTheHostIsRefused"},
+		{"printed-failures", "cli/internal/command/main.go", "*text = set.Text(redact.ForOperator, *text)", "_, _ = set, text", inCommand, "TestWhatTheProgramPrintsOfAFailureIsRedacted"},
+		{"panics-of-the-program", "cli/internal/command/main.go", "if fault := recover(); fault != nil {", "if fault := any(nil); fault != nil {", inCommand, "TestWhatTheProgramPrintsOfAFailureIsRedacted"},
+	}
+}
