@@ -45,7 +45,9 @@ func isScheme(word []byte) bool {
 	return false
 }
 
-func partsValues(r rune) bool { return r == ' ' || r == ';' || r == ',' || r == '\t' || r == '\r' || r == '\n' }
+func partsValues(r rune) bool {
+	return r == ' ' || r == ';' || r == ',' || r == '\t' || r == '\r' || r == '\n'
+}
 
 // passwordOf is the password of the base64 of "user:password".
 func passwordOf(value []byte) ([]byte, bool) {

@@ -53,7 +53,7 @@ func endsLikeSecret(c byte) bool {
 func tokenOfText(before string) bool {
 	switch before {
 	case "page", "next", "previous", "prev", "continuation", "continue", "sync", "cursor", "cancel", "cancellation",
-		"eos", "bos", "pad", "unk", "sep", "cls", "mask", "stop", "start", "end", "special", "first", "last", "per", "max":
+		"eos", "bos", "pad", "unk", "sep", "cls", "mask", "stop", "start", "end", "special", "first", "last", "per", "max", "public":
 		return true
 	}
 	return false

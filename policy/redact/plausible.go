@@ -32,11 +32,28 @@ func placeholder(v string) bool {
 		"boolean", "object", "example", "password", "secret", "token", "changeme", "redacted", "hidden", "unset", "empty":
 		return true
 	}
-	if strings.Trim(v, "*xX.-_ \u2022") == "" {
+	if strings.Trim(v, "*xX.-_ \u2022") == "" || monotonous(v) || strings.HasSuffix(v, "...") || strings.HasSuffix(v, "EXAMPLE") {
 		return true
+	}
+	if upper := strings.ToUpper(v); !strings.ContainsFunc(v, isDigitRune) && (v == upper && Sensitive(v) || strings.HasSuffix(upper, "HERE")) {
+		return true // access_token=ACCESS_TOKEN
 	}
 	return strings.HasPrefix(v, "<redacted:") || strings.Contains(v, Sentinel) ||
 		strings.HasPrefix(strings.ToLower(v), "your") || strings.HasPrefix(v, "<") && strings.HasSuffix(v, ">")
+}
+
+// monotonous reports eight times the same byte in a row: random text of 64 letters has that once in 10^11 times, and what
+// people fill examples with nearly always.
+func monotonous(v string) bool {
+	for i, same := 1, 1; i < len(v); i++ {
+		if same++; v[i] != v[i-1] {
+			same = 1
+		}
+		if same == 8 {
+			return true
+		}
+	}
+	return false
 }
 
 // isCode reports an expression that yields a secret rather than being one: a call, an interpolation, a dotted name,

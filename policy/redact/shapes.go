@@ -9,6 +9,7 @@ type tokenShape struct {
 	body   func(byte) bool
 	least  int
 	mixed  bool // the body must have a letter and a digit, as random text nearly always has
+	exact  bool // the body is no longer
 }
 
 // shapes is the list. It is short on purpose: every entry is a published prefix that ordinary text does not have.
@@ -18,43 +19,43 @@ func shapes(first byte) []tokenShape {
 	switch first {
 	case 'A':
 		return []tokenShape{
-			{"aws_access_key_id", "AKIA", isBase32, 16, false},
-			{"aws_access_key_id", "ASIA", isBase32, 16, false},
-			{"google_api_key", "AIza", isURLSafe, 35, true},
-			{"age_secret_key", "AGE-SECRET-KEY-1", isAlnum, 50, true},
+			{"aws_access_key_id", "AKIA", isBase32, 16, false, false},
+			{"aws_access_key_id", "ASIA", isBase32, 16, false, false},
+			{"google_api_key", "AIza", isURLSafe, 35, true, true},
+			{"age_secret_key", "AGE-SECRET-KEY-1", isAlnum, 50, true, false},
 		}
 	case 'g':
 		return []tokenShape{
-			{"github_token", "ghp_", isAlnum, 30, true},
-			{"github_token", "gho_", isAlnum, 30, true},
-			{"github_token", "ghu_", isAlnum, 30, true},
-			{"github_token", "ghs_", isAlnum, 30, true},
-			{"github_token", "ghr_", isAlnum, 30, true},
-			{"github_token", "github_pat_", isURLSafe, 22, true},
-			{"gitlab_token", "glpat-", isURLSafe, 20, true},
+			{"github_token", "ghp_", isAlnum, 30, true, false},
+			{"github_token", "gho_", isAlnum, 30, true, false},
+			{"github_token", "ghu_", isAlnum, 30, true, false},
+			{"github_token", "ghs_", isAlnum, 30, true, false},
+			{"github_token", "ghr_", isAlnum, 30, true, false},
+			{"github_token", "github_pat_", isURLSafe, 22, true, false},
+			{"gitlab_token", "glpat-", isURLSafe, 20, true, false},
 		}
 	case 'h':
-		return []tokenShape{{"huggingface_token", "hf_", isAlnum, 30, true}}
+		return []tokenShape{{"huggingface_token", "hf_", isAlnum, 30, true, false}}
 	case 'n':
-		return []tokenShape{{"npm_token", "npm_", isAlnum, 36, true}}
+		return []tokenShape{{"npm_token", "npm_", isAlnum, 36, true, false}}
 	case 'r':
-		return []tokenShape{{"stripe_key", "rk_live_", isAlnum, 16, true}}
+		return []tokenShape{{"stripe_key", "rk_live_", isAlnum, 16, true, false}}
 	case 's':
 		return []tokenShape{
-			{"anthropic_key", "sk-ant-", isURLSafe, 20, true},
-			{"openai_key", "sk-proj-", isURLSafe, 20, true},
-			{"openai_key", "sk-svcacct-", isURLSafe, 20, true},
-			{"openai_key", "sk-", isAlnum, 32, true},
-			{"stripe_key", "sk_live_", isAlnum, 16, true},
+			{"anthropic_key", "sk-ant-", isURLSafe, 20, true, false},
+			{"openai_key", "sk-proj-", isURLSafe, 20, true, false},
+			{"openai_key", "sk-svcacct-", isURLSafe, 20, true, false},
+			{"openai_key", "sk-", isAlnum, 32, true, false},
+			{"stripe_key", "sk_live_", isAlnum, 16, true, false},
 		}
 	case 'x':
 		return []tokenShape{
-			{"slack_token", "xoxb-", isURLSafe, 10, true},
-			{"slack_token", "xoxp-", isURLSafe, 10, true},
-			{"slack_token", "xoxa-", isURLSafe, 10, true},
-			{"slack_token", "xoxe-", isURLSafe, 10, true},
-			{"slack_token", "xoxs-", isURLSafe, 10, true},
-			{"slack_token", "xapp-", isURLSafe, 10, true},
+			{"slack_token", "xoxb-", isURLSafe, 10, true, false},
+			{"slack_token", "xoxp-", isURLSafe, 10, true, false},
+			{"slack_token", "xoxa-", isURLSafe, 10, true, false},
+			{"slack_token", "xoxe-", isURLSafe, 10, true, false},
+			{"slack_token", "xoxs-", isURLSafe, 10, true, false},
+			{"slack_token", "xapp-", isURLSafe, 10, true, false},
 		}
 	}
 	return nil
@@ -86,7 +87,7 @@ func listedAt(text []byte) (int, string) {
 			continue
 		}
 		body = body[:span0(body, s.body)]
-		if len(body) >= s.least && (!s.mixed || mixed(body)) && !bytes.HasSuffix(body, []byte("EXAMPLE")) {
+		if len(body) >= s.least && (!s.exact || len(body) == s.least) && (!s.mixed || mixed(body)) && !placeholder(string(body)) {
 			return len(s.prefix) + len(body), s.name
 		}
 	}
@@ -136,6 +137,9 @@ func pemAt(text []byte) int {
 		return 0
 	}
 	body := rest[end+5:]
+	if bytes.HasPrefix(body, []byte("-----END ")) {
+		return 0 // nothing stands between
+	}
 	if n := pemEnd(body); n > 0 {
 		return len(text) - len(body) + n
 	}

@@ -185,7 +185,7 @@ func (s *scanner) assigned(i int, name string, quotedName, spaced bool) {
 		if line := s.lineEnd(start, quote); bytes.IndexByte(s.text[start:line], '=') > 0 {
 			s.found(start, line, name, Header)
 		}
-	case placeholder(value), isCode(value):
+	case placeholder(value), isCode(value), quote == "`" && strings.Contains(value, " "): // a command of a shell
 	case quote != "" && len(value) >= 4 && !strings.ContainsAny(value, " \t"),
 		quotedName && quote != "" && value != "",
 		s.text[i] == '=' && !spaced && blanks == 0 && len(value) >= 4 && name == strings.ToUpper(name),
