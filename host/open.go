@@ -144,7 +144,7 @@ func (h *Host) join() error {
 	h.effects = effect.NewRuntime(effect.Config{
 		Journal: h.cfg.Store, Grants: h.cfg.Store, Approver: h.gate, IDs: h.ids, Clock: h.cfg.Clock,
 		Secrets: credential.NewBinder(h.secrets, h.cfg.Store, h.ids, h.cfg.Clock),
-		Log: h.pluginLog,
+		Log:     h.pluginLog,
 	})
 	h.turns = turn.New(turn.Config{
 		Journal: h.cfg.Store, Planner: planner{h}, Authority: h.resolver, Effects: h.effects,
