@@ -161,6 +161,8 @@ func approving() []guard {
 		{"key-policy", "policy/approval/key.go", "b.Definition, b.Policy,", "b.Definition,", inEvasion, "TestAnAllowanceCoversNothingElse/policy"},
 		{"key-definition", "policy/approval/key.go", "b.Definition, b.Policy,", "b.Policy,", inRules, "TestKeyChangesWithEveryPart"},
 		{"risky-tools-name-their-input", "policy/approval/rules.go", "\tif e.Risk.AtLeast(High) {", "\tif false {", inEvasion, "TestAnAllowanceCoversNothingElse/argument"},
+		{"critical-each-time", "host/effect/decide.go", "ok && !e.Risk.AtLeast(approval.Critical) && ", "ok && ", inEvasion, "TestEvasions/F27_for_the_session_where_that_was_not_offered"},
+		{"wrappers-each-time", "host/effect/decide.go", "(p.planned == nil || p.planned.Cacheable)", "true", inEvasion, "TestEvasions/F23_always_env_true"},
 		{"one-question", "host/approval/gate.go", "\t\tdefer leave()\n", "\t\tleave()\n", inGate, "TestEqualRequestsAreOneQuestion"},
 		{"one-prompt-at-a-time", "host/approval/ask.go", "\t\tcase g.prompt <- struct{}{}:\n\t\t\tdefer func() { <-g.prompt }()", "\t\tcase g.prompt <- struct{}{}:\n\t\t\t<-g.prompt", inGate, "TestOnceIsAskedByEach"},
 		{"revoked-while-waiting", "host/approval/cache.go", "\tif d.revoked {\n", "\tif false {\n", inGate, "TestARevocationWhileTheAnswerIsStoredDenies"},
@@ -182,7 +184,7 @@ func approving() []guard {
 		{"revoked-allowances", "store/internal/rule/approval.go", "\tcase !q.Revoked.IsZero():\n\t\treturn effect.ApprovalRevoked", "\tcase false:\n\t\treturn effect.ApprovalRevoked", inMemory, "TestContract"},
 		{"allowed-before-it-starts", "store/internal/rule/approval.go", " || q.State != approval.Allowed:", ":", inMemory, "TestContract"},
 		{"typed-ahead", "cli/internal/console/lines.go", "\t\tif _, err := l.buf.Discard(l.buf.Buffered()); err != nil {", "\t\tif _, err := l.buf.Discard(0); err != nil {", inConsole, "TestDrainForgetsWhatWasTypedAhead"},
-		{"left-sessions", "host/turn/admit.go", "\t\tif moves && before != got.Session {", "\t\tif false {", inTurn, "TestWhoLeavesASessionIsTold"},
+		{"left-sessions", "host/turn/admit.go", "\t\tif moves && before != got.Session {", "\t\tif moves && before == \"\" {", inTurn, "TestWhoLeavesASessionIsTold"},
 		{"in-time-when-used", "store/internal/rule/approval.go", "\tcase nowMillis >= q.Expires.UnixMilli():\n\t\treturn effect.ApprovalExpired", "\tcase false:\n\t\treturn effect.ApprovalExpired", inMemory, "TestContract"},
 	}
 }

@@ -40,22 +40,27 @@ func TestEqualRequestsAreOneQuestion(t *testing.T) {
 
 // An answer for once is good for one: everybody asks, and a person is asked by one at a time.
 func TestOnceIsAskedByEach(t *testing.T) {
-	w := realWorld()
-	b := w.admit(t, talker("a"), "assistant", "r1")
-	p := &crowd{answer: grants(approval.Once)}
-	g := w.gate(func(c *approval.Config) { c.Prompter = p })
-	for i, d := range together(12, func(i int) approval.Decision {
-		req := w.request(b, "rule")
-		req.Cacheable = i%2 == 0 // also those that may not be remembered
-		return g.Decide(context.Background(), req)
-	}) {
-		if !d.Allowed || d.Cached {
-			t.Errorf("%d: %+v", i, d)
+	synctest.Test(t, func(t *testing.T) {
+		w := realWorld()
+		b := w.admit(t, talker("a"), "assistant", "r1")
+		p := &crowd{answer: func(ctx context.Context, q approval.Question) (approval.Answer, error) {
+			time.Sleep(time.Second) // the bubble's clock: long enough for whoever is let in beside
+			return grants(approval.Once)(ctx, q)
+		}}
+		g := w.gate(func(c *approval.Config) { c.Prompter = p })
+		for i, d := range together(12, func(i int) approval.Decision {
+			req := w.request(b, "rule")
+			req.Cacheable = i%2 == 0 // also those that may not be remembered
+			return g.Decide(context.Background(), req)
+		}) {
+			if !d.Allowed || d.Cached {
+				t.Errorf("%d: %+v", i, d)
+			}
 		}
-	}
-	if p.questions() != 12 || p.crowded {
-		t.Fatalf("%d questions, two at a time: %v", p.questions(), p.crowded)
-	}
+		if p.questions() != 12 || p.crowded {
+			t.Fatalf("%d questions, two at a time: %v", p.questions(), p.crowded)
+		}
+	})
 }
 
 func TestACancelledWaiterLeavesNothingBehind(t *testing.T) {

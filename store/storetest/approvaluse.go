@@ -182,10 +182,15 @@ func whoDecides(t *testing.T, w *world) {
 			}
 		}
 	}
-	q := w.ask(t, l)
-	ans := allow(approval.Once)
-	if _, how, err := w.Store.Decide(w.ctx, people["carol"], q.ID, ans, w.Clock.Now(), w.record(event.ApprovalDecided)); how != approval.NotApprover || err != nil {
-		t.Errorf("an answer in the operator's name: %s, %v", how, err)
+	q := w.question(l)
+	q.Principal = alice().PrincipalID
+	if err := w.Store.Ask(w.ctx, q, w.record(event.ApprovalAsked)); err != nil {
+		t.Fatal(err)
+	}
+	for _, who := range []string{"alice", "carol"} {
+		if _, how, err := w.Store.Decide(w.ctx, people[who], q.ID, allow(approval.Once), w.Clock.Now(), w.record(event.ApprovalDecided)); how != approval.NotApprover || err != nil {
+			t.Errorf("%s answers in the operator's name: %s, %v", who, how, err)
+		}
 	}
 }
 

@@ -127,7 +127,7 @@ type planned struct{ word string }
 
 func (p planned) Plan(context.Context, effect.Call) (effect.Plan, effect.Objection) {
 	return effect.Plan{
-		Argv: []string{"/bin/echo", p.word}, Dir: "/srv", Env: []string{"LANG"}, Cacheable: true,
+		Argv: []string{"/bin/echo", p.word}, Dir: "/srv", Env: []string{"LANG"}, Notes: []string{p.word}, Cacheable: true,
 		Operands: []effect.Operand{{Role: "executable", Path: "/bin/echo", SHA256: strings.Repeat("ab", 32)}},
 	}, effect.Objection{}
 }
@@ -170,6 +170,7 @@ func TestAQuestionLooksLikeWhatItIs(t *testing.T) {
 			`would run  "/bin/echo" ` + quoted(s) + "\n" +
 			"in folder  \"/srv\"\nsets       \"LANG\"\n" +
 			"executable \"/bin/echo\" sha256:abababababab\n" +
+			"note       " + quoted(s) + "\n" +
 			"question   " + string(q.ID) + ", input sha256:" + q.Digest[:12] + "\n" +
 			"a: allow this once, s: allow for this session whatever is covered by a.b tool.call:a.b =input sha256:" + q.Digest + ", d: deny\n" +
 			"answer [a/s/d]> "

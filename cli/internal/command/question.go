@@ -31,6 +31,7 @@ type plan struct {
 	Argv     []json.RawMessage `json:"argv"`
 	Dir      json.RawMessage   `json:"dir"`
 	Env      []json.RawMessage `json:"env"`
+	Notes    []json.RawMessage `json:"notes"`
 	Operands []struct {
 		Role   json.RawMessage `json:"role"`
 		Path   json.RawMessage `json:"path"`
@@ -43,7 +44,9 @@ func sayPlan(t *console.Text, text string) {
 		return
 	}
 	var p plan
-	if err := json.Unmarshal([]byte(text), &p); err != nil { // a redacted plan may have another form: as it is, then
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&p); err != nil { // redaction gave it another form, or it says more than this knows: as it is, then
 		t.Say("plan       %s", text)
 		return
 	}
@@ -65,5 +68,8 @@ func sayPlan(t *console.Text, text string) {
 	}
 	for _, o := range p.Operands {
 		t.Say("%-10s %s sha256:%.12s", strings.Trim(string(o.Role), `"`), string(o.Path), o.SHA256)
+	}
+	for _, n := range p.Notes {
+		t.Say("note       %s", string(n))
 	}
 }
