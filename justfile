@@ -61,8 +61,13 @@ guards *ARGS:
 # the conformance suite over the bundled plugins: native, our engine and the Extism engine agree
 conform:
     @out=$(go test -count=1 -v -run '^TestConform' ./conformance) || { echo "$out"; exit 1; }; \
-      echo "$out" | grep -E '^(--- |ok|PASS)'; \
+      echo "$out" | grep -E '^(--- |ok|PASS|languages: )'; \
       echo "$out" | grep -q '^--- PASS: TestConform' || { echo "no conformance test ran"; exit 1; }
+
+# make the guests of other languages anew with the toolchains of Debian 12 and npm (root, network), and say whether their
+# bytes are those that are kept; with `keep`, keep the new ones
+languages *keep:
+    sh conformance/guests/languages/rebuild.sh {{ keep }}
 
 # a short pass of each fuzz target; counted in runs, since a duration makes Go 1.26's fuzzer fail by chance when it ends
 # (go.dev/issue/75804), and with little minimizing, which takes a minute for one input otherwise

@@ -112,8 +112,13 @@ type kernel struct {
 
 func newKernel(t testing.TB, wasm []byte) *kernel {
 	t.Helper()
+	return newKernelOn(t, wazero.NewRuntimeConfigCompiler(), wasm)
+}
+
+func newKernelOn(t testing.TB, rc wazero.RuntimeConfig, wasm []byte) *kernel {
+	t.Helper()
 	ctx := t.Context()
-	rt := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigCompiler().WithCoreFeatures(api.CoreFeaturesV2))
+	rt := wazero.NewRuntimeWithConfig(ctx, rc.WithCoreFeatures(api.CoreFeaturesV2))
 	t.Cleanup(func() { _ = rt.Close(context.Background()) })
 	wasi_snapshot_preview1.MustInstantiate(ctx, rt)
 	yieldInto(t, rt, func(int64) int64 { return 250_000 })
@@ -138,8 +143,11 @@ func newKernel(t testing.TB, wasm []byte) *kernel {
 	if _, err := env.Instantiate(ctx); err != nil {
 		t.Fatal(err)
 	}
-	_, err := rt.NewHostModuleBuilder(wire.ModuleHost).
-		NewFunctionBuilder().WithFunc(func(_ context.Context, m api.Module, off uint64, at, _ uint32) { m.Memory().Write(at, k.blocks[off]) }).Export(wire.ImportLoad).
+	host := rt.NewHostModuleBuilder(wire.ModuleHost)
+	for _, name := range []string{wire.ImportLog, wire.ImportNow, wire.ImportRandom} {
+		host = host.NewFunctionBuilder().WithFunc(func(uint64) uint64 { return 0 }).Export(name)
+	}
+	_, err := host.NewFunctionBuilder().WithFunc(func(_ context.Context, m api.Module, off uint64, at, _ uint32) { m.Memory().Write(at, k.blocks[off]) }).Export(wire.ImportLoad).
 		NewFunctionBuilder().WithFunc(func(_ context.Context, m api.Module, off uint64, at, n uint32) {
 		b, _ := m.Memory().Read(at, n)
 		copy(k.blocks[off], b)
