@@ -12,6 +12,7 @@ const (
 	inHostile = "./conformance/hostile"
 	inCrash   = "./conformance/crash"
 	inSQLite  = "./store/sqlite"
+	inCodec   = "./sdk/internal/codec"
 	inMemory  = "./store/memory"
 	inRules   = "./policy/approval"
 	inGate    = "./host/approval"
@@ -81,6 +82,9 @@ func loading() []guard {
 		{"memory-at-the-start", "host/sandbox/imports.go", "need > uint64(sp.limits.Memory) {", "need > 1<<40 {", inSandbox, "TestStartingMemoryIsHeldToTheLimit"},
 		{"owner-of-cached-code", "host/sandbox/entry.go", " && !writableByOthers(info) && ownedByUs(info)", " && !writableByOthers(info)", inSandbox, "TestAnotherUsersFileIsNotBelieved"},
 		{"end-of-the-compiler", "host/sandbox/compiler.go", "exec.CommandContext(ctx, c.Path,", "exec.CommandContext(context.WithoutCancel(ctx), c.Path,", inSandbox, "TestTheCompilerIsKilledAtItsDeadline"},
+		{"deadline-of-the-compiler", "host/sandbox/compile.go", "WithTimeoutCause(ctx, e.cfg.CompileTimeout, errCompileTime)", "WithTimeoutCause(ctx, e.cfg.CompileTimeout+16*time.Second, errCompileTime)", inSandbox, "TestACompilerThatSleepsIsKilled"},
+		{"compiler-processor", "host/sandbox/compiler_limits_linux.go", "uint64(o.CPUSeconds)", "uint64(o.CPUSeconds)*1000", inSandbox, "TestTheCompilerIsConfined"},
+		{"compiler-memory", "host/sandbox/compiler_limits_linux.go", "mapped+uint64(o.Memory)+childSlack", "mapped+1<<40", inSandbox, "TestTheCompilerIsConfined"},
 	}
 }
 
@@ -130,8 +134,22 @@ func answering() []guard {
 		{"schema-pays", "host/effect/schema_cost.go", "if m.left -= n; m.left < 0 {", "if m.left -= n; false {", inEffect, "TestASchemaIsPaidFor"},
 		{"guest-words", "host/sandbox/call.go", "return escape(st.errorText, maxErrorText)", "return string(st.errorText)", inSandbox, "TestGuestTextIsBoundedAndEscaped"},
 		{"redaction", "host/effect/invoke.go", "set.Short(redact.ForOperator, p.end.why, maxWords)", "p.end.why", inHostile, "TestHostile/authority/secret-in-error"},
+		{"words-of-the-start", "host/sandbox/instance.go", "in.around.enter(ctx, &st.stderr, 0)", "in.around.enter(ctx, &tail{}, 0)", inSandbox, "TestAFailingStartSaysWhy"},
+		{"end-of-the-words", "host/sandbox/call.go", " + escapeEnd(text, maxErrorText/2)", "", inSandbox, "TestAFailingStartSaysWhy"},
+		{"collector-pointers", "sdk/internal/codec/decode.go", "at := unsafe.Pointer(to.UnsafeAddr())", "at := unsafe.Pointer(unsafe.SliceData(make([]byte, to.Type().Size()+1)))", inCodec, "TestTheCollectorSeesWhatWasDecoded"},
+		{"collector-lists", "sdk/internal/codec/decode.go", "\t\t\tlist.Grow(max(n, 4))\n", hiddenList, inCodec, "TestTheCollectorSeesWhatWasDecoded"},
+		{"collector-maps", "sdk/internal/codec/decode.go", "elem := unsafe.Pointer(reflect.New(p.Elem.Type).Elem().UnsafeAddr())", "elem := unsafe.Pointer(unsafe.SliceData(make([]byte, p.Elem.size+1)))", inCodec, "TestTheCollectorSeesWhatWasDecoded"},
+		{"redaction", "host/effect/invoke.go", "set.Text(redact.ForOperator, p.end.why)", "p.end.why", inHostile, "TestHostile/authority/secret-in-error"},
 	}
 }
+
+// hiddenList grows a list in memory that the collector takes for bytes.
+const hiddenList = `
+			old, room := *(*[]byte)(v), max(2*n, 4)
+			grown := make([]byte, uintptr(room)*p.Elem.size+1)
+			copy(grown, unsafe.Slice(unsafe.SliceData(old), uintptr(n)*p.Elem.size))
+			*(*[]byte)(v) = unsafe.Slice(unsafe.SliceData(grown), room)
+`
 
 // deciding is what the gate asks before anything runs.
 func deciding() []guard {

@@ -1,11 +1,11 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/tetratelabs/wazero/sys"
@@ -232,11 +232,16 @@ func broken(err error) (Status, string) {
 	return Trap, "engine"
 }
 
-// words is what the guest said of its failure: its error text, else the end of
-// its stderr.
+// words is what the guest said of its failure: its error text, else its stderr, of
+// which both ends are shown when it is long: some write the reason before a stack,
+// others last.
 func (st *callState) words() string {
 	if len(st.errorText) > 0 {
 		return escape(st.errorText, maxErrorText)
 	}
-	return escape([]byte(strings.TrimSpace(string(st.stderr.kept))), maxErrorText)
+	text := bytes.TrimSpace(st.stderr.kept)
+	if len(text) <= maxErrorText {
+		return escape(text, maxErrorText)
+	}
+	return escape(text, maxErrorText/2) + escapeEnd(text, maxErrorText/2)
 }

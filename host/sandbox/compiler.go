@@ -100,6 +100,9 @@ func (c Compiler) run(ctx context.Context, o order) error {
 	return c.verdict(ctx, cmd.ProcessState, o, err, string(words.kept))
 }
 
+// spent says that this is the processor time of an order.
+func spent(used time.Duration, o order) bool { return used >= time.Duration(o.CPUSeconds)*time.Second }
+
 // verdict reads how a child ended from its status and what it used; its words
 // are for the log.
 func (c Compiler) verdict(ctx context.Context, end *os.ProcessState, o order, err error, words string) error {
@@ -120,7 +123,8 @@ func (c Compiler) verdict(ctx context.Context, end *os.ProcessState, o order, er
 		return &compileError{CodeCompileMemory, failed}
 	case end.ExitCode() == childFailed:
 		return &diskError{failed}
-	case used >= time.Duration(o.CPUSeconds)*time.Second:
+	case spent(used, o) || killed(end) && residentPeak(end) <= o.Memory/2 && spent(2*used, o):
+		// The system counts ticks while a process runs, which can be ahead of what it says of it in the end.
 		return &compileError{CodeCompileTimeout, failed}
 	case killed(end) || residentPeak(end) > o.Memory/2:
 		return &compileError{CodeCompileMemory, failed} // the system's limit, or its last resort

@@ -13,10 +13,7 @@ func escape(text []byte, limit int) string {
 	var b strings.Builder
 	for len(text) > 0 {
 		r, n := utf8.DecodeRune(text)
-		piece := string(text[:n])
-		if r == utf8.RuneError && n == 1 || !unicode.IsPrint(r) {
-			piece = escaped(text[:n], r, n)
-		}
+		piece := shown(text[:n], r, n)
 		if b.Len()+len(piece) > limit-len("…") && b.Len()+len(piece)+len(text)-n > limit {
 			b.WriteString("…")
 			break
@@ -25,6 +22,27 @@ func escape(text []byte, limit int) string {
 		text = text[n:]
 	}
 	return b.String()
+}
+
+// escapeEnd is escape for the last of a text, without a mark where it was cut.
+func escapeEnd(text []byte, limit int) string {
+	from := len(text)
+	for from > 0 {
+		r, n := utf8.DecodeLastRune(text[:from])
+		if limit -= len(shown(text[from-n:from], r, n)); limit < 0 {
+			break
+		}
+		from -= n
+	}
+	return escape(text[from:], len(text)*len(`\U0010ffff`))
+}
+
+// shown is one character as it is, or written out.
+func shown(raw []byte, r rune, n int) string {
+	if r == utf8.RuneError && n == 1 || !unicode.IsPrint(r) {
+		return escaped(raw, r, n)
+	}
+	return string(raw)
 }
 
 // escaped writes one character out: \n, \t, \x1b for a byte, \u200e for others.

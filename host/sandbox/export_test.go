@@ -54,5 +54,18 @@ func (p *Plugin) LoadOnly(ctx context.Context) (time.Duration, error) {
 // Resident is the memory of this process in bytes; see [resident].
 var Resident = resident
 
+// Descriptors is how many files this process has open, Until waits for what must come.
+var (
+	Descriptors = descriptors
+	Until       = until
+)
+
+// Held is how many bytes of machine code the engine keeps in memory, and of how many modules it knows.
+func (e *Engine) Held() (code int64, modules int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.resident, len(e.modules)
+}
+
 // Busy is how many calls hold a slot.
 func (e *Engine) Busy() int { return len(e.slots) }

@@ -23,7 +23,7 @@ func TestMeteredGuestsOfAllLanguagesAnswerAlike(t *testing.T) {
 			var want []string
 			for _, wasm := range [][]byte{g.Wasm, metered} {
 				for name, rc := range map[string]wazero.RuntimeConfig{"compiled": wazero.NewRuntimeConfigCompiler(), "interpreted": wazero.NewRuntimeConfigInterpreter()} {
-					k := newKernelOn(t, rc, wasm)
+					k := newKernelOn(t, rc, wazero.NewModuleConfig(), wasm)
 					var got []string
 					for _, text := range texts {
 						got = append(got, k.invoke(t, fmt.Appendf(nil, `{"id":"eff_1","tool":"%s.count","args":{"text":%s}}`, g.Name, text)))

@@ -93,7 +93,7 @@ func BenchmarkTwentyGoPlugins(b *testing.B) {
 }
 
 // twenty makes plugins that differ in a custom section, and their compiled code.
-func twenty(b *testing.B, cfg sandbox.Config, dir string, text []byte, n int) (sources []sandbox.Source) {
+func twenty(b testing.TB, cfg sandbox.Config, dir string, text []byte, n int) (sources []sandbox.Source) {
 	e := open(b, cfg)
 	var first []byte
 	for i := range n {

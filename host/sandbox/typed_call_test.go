@@ -41,11 +41,13 @@ func BenchmarkTypedCall(b *testing.B) {
 	b.ReportMetric(float64(idle.Nanoseconds())/1000, "noop-us/call")
 }
 
-// The guest's collector runs many times over these calls, while values are half
-// read. What comes back is what went in.
+// The guest's collector runs as often as it can over these calls, while values are
+// half read, checks each of its rounds by a second one, and writes over what it
+// frees. What comes back is what went in.
 func TestTypedCallsUnderTheGuestsCollector(t *testing.T) {
 	wasm, _ := meterWith(t, echoGuest(t), wasmbin.DefaultLimits())
-	k := newKernel(t, wasm)
+	k := newKernelOn(t, wazero.NewRuntimeConfigCompiler(),
+		wazero.NewModuleConfig().WithEnv("GOGC", "1").WithEnv("GODEBUG", "clobberfree=1,gccheckmark=1").WithStderr(t.Output()), wasm)
 	for i, size := range []int{200, 1 << 10, 64 << 10, 256 << 10, 200} {
 		in := message(size)
 		var want, got any
@@ -112,10 +114,10 @@ type kernel struct {
 
 func newKernel(t testing.TB, wasm []byte) *kernel {
 	t.Helper()
-	return newKernelOn(t, wazero.NewRuntimeConfigCompiler(), wasm)
+	return newKernelOn(t, wazero.NewRuntimeConfigCompiler(), wazero.NewModuleConfig(), wasm)
 }
 
-func newKernelOn(t testing.TB, rc wazero.RuntimeConfig, wasm []byte) *kernel {
+func newKernelOn(t testing.TB, rc wazero.RuntimeConfig, mc wazero.ModuleConfig, wasm []byte) *kernel {
 	t.Helper()
 	ctx := t.Context()
 	rt := wazero.NewRuntimeWithConfig(ctx, rc.WithCoreFeatures(api.CoreFeaturesV2))
@@ -155,7 +157,7 @@ func newKernelOn(t testing.TB, rc wazero.RuntimeConfig, wasm []byte) *kernel {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k.mod, err = rt.InstantiateWithConfig(ctx, wasm, wazero.NewModuleConfig().WithStartFunctions(wire.ExportInitialize))
+	k.mod, err = rt.InstantiateWithConfig(ctx, wasm, mc.WithStartFunctions(wire.ExportInitialize))
 	if err != nil {
 		t.Fatal(err)
 	}
