@@ -14,7 +14,7 @@ import (
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
-var loads = flag.Int("loads", 150, "how often the tests of long life load a plugin in Go, or call one that has to be loaded again")
+var loads = flag.Int("loads", 100, "how often the tests of long life load a plugin in Go, or call one that has to be loaded again")
 
 // flat holds what a process has after many rounds to what it had after some: memory within 16 MiB, no goroutine and no
 // descriptor more.

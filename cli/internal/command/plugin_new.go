@@ -16,10 +16,11 @@ const pluginGo = "1.26"
 func (s *shell) pluginNew() *cli.Command {
 	return &cli.Command{
 		Name:      "new",
-		Usage:     "write a working plugin in Go, with tests and its own copy of the sdk",
+		Usage:     "write a working plugin, in Go with tests and its own copy of the sdk",
 		ArgsUsage: "DIR",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "name", Usage: "plugin `ID`", DefaultText: "the folder's name"},
+			&cli.StringFlag{Name: "lang", Usage: "write it in `LANGUAGE`: " + strings.Join(scaffold.Languages(), ", "), Value: scaffold.Languages()[0]},
 		},
 		Action: func(c *cli.Context) error {
 			args, err := operands(c)
@@ -31,10 +32,10 @@ func (s *shell) pluginNew() *cli.Command {
 			if name == "" {
 				name = filepath.Base(dir)
 			}
-			if err := scaffold.Write(scaffold.Spec{Dir: dir, ID: name, Version: sdkVersion(), Go: pluginGo}); err != nil {
+			if err := scaffold.Write(scaffold.Spec{Dir: dir, ID: name, Version: sdkVersion(), Go: pluginGo, Language: c.String("lang")}); err != nil {
 				return err
 			}
-			next := s.typed(scaffold.Commands(console.Quote(args[0]), name))
+			next := s.typed(scaffold.Commands(console.Quote(args[0]), name, c.String("lang")))
 			answer := struct {
 				ID   string   `json:"id"`
 				Dir  string   `json:"dir"`

@@ -60,10 +60,15 @@ func idProblem(err error) *console.Problem {
 func scaffoldProblem(err error) *console.Problem {
 	var name *scaffold.NameError
 	var taken *scaffold.TakenError
+	var language *scaffold.LanguageError
 	switch {
 	case errors.As(err, &name):
 		p := usage("%v", name)
 		p.Code, p.Remedy = "bad_plugin_id", "give another with --name, for example --name my-plugin"
+		return p
+	case errors.As(err, &language):
+		p := usage("%v", language)
+		p.Code, p.Remedy = "unknown_language", "name one of these with --lang, or see `portcullis plugin pack --help` for any other"
 		return p
 	case errors.As(err, &taken):
 		p := usage("%v", taken)

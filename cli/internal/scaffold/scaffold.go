@@ -24,11 +24,21 @@ type Spec struct {
 	ID      string // plugin id, see [wire.ValidPluginID]
 	Version string // of the sdk, as in "v1.2.3"
 	Go      string // language version of go.mod, as in "1.26"
+	// Language is one of [Languages]; empty is go. Version and Go are for that one alone.
+	Language string
 }
 
 // Commands is what to type after Write, in order, from a new plugin to the call of a tool that uses what was granted.
 // dir is the plugin's folder as a shell takes it, or "." for someone who is in it.
-func Commands(dir, id string) []string {
+func Commands(dir, id, language string) []string {
+	if language != "" && language != goLanguage {
+		return []string{
+			"sh " + dir + "/build.sh",
+			"portcullis plugin pack " + dir + "/plugin.wasm",
+			"portcullis plugin install " + dir + "/" + builtFolder + " --core assistant",
+			"portcullis call " + ToolPrefix(id) + `.greet --args '{"name":"Ada"}'`,
+		}
+	}
 	test, build := "go -C "+dir+" test ./...", "portcullis plugin build "+dir
 	if dir == "." {
 		test, build = "go test ./...", "portcullis plugin build"
@@ -70,11 +80,14 @@ func files() map[string]string {
 	}
 }
 
-// Write writes the plugin. The error is a [*NameError], a [*TakenError], or the disk's; after any error the target is
+// Write writes the plugin. The error is a [*NameError], a [*LanguageError], a [*TakenError], or the disk's; after any error the target is
 // as it was.
 func Write(s Spec) error {
 	if !wire.ValidPluginID(s.ID) {
 		return &NameError{s.ID}
+	}
+	if !known(s.Language) {
+		return &LanguageError{s.Language}
 	}
 	if err := free(s.Dir); err != nil {
 		return err
@@ -127,6 +140,9 @@ func free(dir string) error {
 
 // render makes every file of the plugin by its slash-separated name.
 func render(s Spec) (map[string][]byte, error) {
+	if s.Language != "" && s.Language != goLanguage {
+		return written(s)
+	}
 	all, err := template.ParseFS(templates, "template/*.tmpl")
 	if err != nil {
 		return nil, fmt.Errorf("scaffold: read the templates: %w", err)
@@ -135,7 +151,7 @@ func render(s Spec) (map[string][]byte, error) {
 		Spec
 		Tool, Module, SDK string
 		Commands          []string
-	}{s, ToolPrefix(s.ID), portcullis.Module, portcullis.Module + "/sdk", Commands(".", s.ID)}
+	}{s, ToolPrefix(s.ID), portcullis.Module, portcullis.Module + "/sdk", Commands(".", s.ID, s.Language)}
 	out := map[string][]byte{}
 	for name, tmpl := range files() {
 		var buf bytes.Buffer

@@ -106,3 +106,50 @@ func TestANameThatNoPluginHasIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// A plugin in each other language is whole: its source, what knows the border, and a script that makes plugin.wasm of
+// them; nothing in it is still called what the example is called.
+func TestPluginsInOtherLanguagesAreWhole(t *testing.T) {
+	for language, source := range map[string]string{
+		"c": "plugin.c", "cpp": "plugin.cc", "rust": "plugin.rs", "assemblyscript": "plugin.ts", "javascript": "plugin.js",
+	} {
+		t.Run(language, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "hello-it")
+			if err := Write(Spec{Dir: dir, ID: "hello-it", Language: language}); err != nil {
+				t.Fatal(err)
+			}
+			read := func(name string) string {
+				text, err := os.ReadFile(filepath.Join(dir, name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				return string(text)
+			}
+			text := read(source)
+			for _, want := range []string{"hello-it", "helloit.greet"} {
+				if !strings.Contains(text, want) {
+					t.Errorf("%s has no %s", source, want)
+				}
+			}
+			if rest := strings.NewReplacer("hello-it", "", "helloit.greet", "").Replace(text); strings.Contains(rest, exampleID) {
+				t.Errorf("%s speaks of %s still", source, exampleID)
+			}
+			if script := read("build.sh"); !strings.Contains(script, source) && language != "javascript" || !strings.Contains(script, "plugin.wasm") {
+				t.Errorf("build.sh does not make plugin.wasm of %s", source)
+			}
+			if language == "c" || language == "cpp" || language == "javascript" {
+				read("portcullis.h")
+			}
+			if readme := read("README.md"); !strings.Contains(readme, "sh ./build.sh\n    portcullis plugin pack ./plugin.wasm\n") {
+				t.Errorf("the README does not say what to type:\n%s", readme)
+			}
+		})
+	}
+	if len(Languages()) != 6 {
+		t.Errorf("%v: a language is not tested here", Languages())
+	}
+	var bad *LanguageError
+	if err := Write(Spec{Dir: t.TempDir(), ID: "x", Language: "cobol"}); !errors.As(err, &bad) {
+		t.Errorf("cobol: %v", err)
+	}
+}

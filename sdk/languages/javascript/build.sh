@@ -2,6 +2,7 @@
 # build.sh: makes plugin.wasm of plugin.js. Needs what C plugins need, portcullis.h beside it, and in $QUICKJS the sources of
 # QuickJS 2021-03-27. The npm package qjsc 0.3.0 has them: npm pack qjsc@0.3.0, package/deps/quickjs_2021_03_27 in the archive.
 set -e
+cd "$(dirname "$0")"
 : "${QUICKJS:?}"
 bytes() { od -An -v -tu1 "$1" | sed 's/ *\([0-9][0-9]*\)/\1,/g'; echo 0; }
 bytes portcullis.js >prelude.h
