@@ -58,6 +58,7 @@ func TestLoadsOfAGoPluginLeaveNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Exports = append(m.Exports, wire.ExportDescribe)
+	m.Limits.DeadlineMS = wire.HardDeadlineMS // machines are busy
 	cfg := sandbox.Config{CacheDir: conformancetest.CacheDir(t), Compiler: conformancetest.Compiler(t)}
 	e := open(t, cfg)
 	source := sandbox.Source{Manifest: m, Path: filepath.Join(dir, m.Wasm.File), Granted: everything}

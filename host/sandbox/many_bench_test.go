@@ -108,6 +108,7 @@ func twenty(b testing.TB, cfg sandbox.Config, dir string, text []byte, n int) (s
 		wasm = append(wasm, 0, 4, 1, 'n', byte(i), 0)
 		m.Wasm.SHA256, m.Wasm.Size, m.ID = digest(wasm), int64(len(wasm)), fmt.Sprint(m.ID, i)
 		m.Exports = append(m.Exports, wire.ExportDescribe)
+		m.Limits.DeadlineMS = wire.HardDeadlineMS // machines are busy
 		path := filepath.Join(b.TempDir(), "p.wasm")
 		if err := os.WriteFile(path, wasm, 0o600); err != nil {
 			b.Fatal(err)

@@ -92,6 +92,9 @@ func (s *shell) buildOne(c *cli.Context, typed string) error {
 	if err != nil {
 		return err
 	}
+	if err := usable(r.Manifest); err != nil {
+		return err
+	}
 	from := typed
 	if c.IsSet("out") {
 		from = c.String("out")

@@ -51,6 +51,9 @@ func (s *shell) install(ctx context.Context, r *app.Records, dir, coreID string)
 			return err
 		}
 	}
+	if err := usableIn(dir); err != nil {
+		return err
+	}
 	in, err := plugin.At(home.Path).Install(ctx, dir)
 	if err != nil {
 		return err

@@ -53,6 +53,9 @@ func (s *shell) pluginPack() *cli.Command {
 			if err != nil {
 				return err
 			}
+			if err := usable(r.Manifest); err != nil {
+				return err
+			}
 			return s.answerBuilt(buildOf(r.Manifest, s.path(out), false, r.Warnings), out)
 		},
 	}
