@@ -65,6 +65,7 @@ type Host struct {
 	ids      *id.Source
 	resolver *authority.Resolver
 	gate     *approval.Gate
+	binder   *credential.Binder
 	effects  *effect.Runtime
 	turns    *turn.Execution
 	plugins  *plugin.Folder
@@ -141,9 +142,10 @@ func (h *Host) join() error {
 	h.gate = approval.NewGate(approval.Config{
 		Journal: h.cfg.Store, Prompter: h.cfg.Prompter, Courier: h.cfg.Courier, Wait: h.cfg.Wait, Clock: h.cfg.Clock, IDs: h.ids,
 	})
+	h.binder = credential.NewBinder(h.secrets, h.cfg.Store, h.ids, h.cfg.Clock)
 	h.effects = effect.NewRuntime(effect.Config{
 		Journal: h.cfg.Store, Grants: h.cfg.Store, Approver: h.gate, IDs: h.ids, Clock: h.cfg.Clock,
-		Secrets: credential.NewBinder(h.secrets, h.cfg.Store, h.ids, h.cfg.Clock),
+		Secrets: h.binder,
 		Log:     h.pluginLog,
 	})
 	h.turns = turn.New(turn.Config{

@@ -109,7 +109,7 @@ func (h *Host) CheckCore(ctx context.Context, id string) (core.Core, error) {
 	if err != nil {
 		return core.Core{}, err
 	}
-	bound, err := h.supposed(ready.core, ready.core.Workspace())
+	bound, err := h.supposed(ready.core, ready.core.Workspace(), principal.Operator)
 	if err != nil {
 		return core.Core{}, err
 	}

@@ -143,9 +143,25 @@ func (r *Resolver) denied(ctx context.Context, actor principal.Facts, s id.Sessi
 // Suppose issues a scope for a session that is not in the store, so that an explanation can ask policy what it would
 // ask of a real one. It is no operator authority and reaches that one session only, which has no rows.
 func (r *Resolver) Suppose(s id.Session) (principal.Scope, error) {
-	return r.issuer.Issue(principal.Facts{
-		PrincipalID: OperatorID, Authority: principal.System, SessionID: string(s), AllowedSessions: []string{string(s)},
-	})
+	return r.SupposeAs(s, principal.Operator)
+}
+
+// SupposeAs is [Resolver.Suppose] for an example of a kind of authority. The operator's is the system's under the
+// operator's name, which is no operator authority.
+func (r *Resolver) SupposeAs(s id.Session, as principal.Authority) (principal.Scope, error) {
+	f := principal.Facts{Authority: as, SessionID: string(s), AllowedSessions: []string{string(s)}}
+	switch as {
+	case principal.Operator:
+		f.PrincipalID, f.Authority = OperatorID, principal.System
+	case principal.Conversation:
+		f.PrincipalID = "principal:conversation:example:somebody"
+		f.Channel, f.ConversationKey = "example", "example:dm:somebody"
+	case principal.System:
+		f.PrincipalID = "principal:scheduler:example:some:run"
+	case principal.DelegatedAgent:
+		f.PrincipalID, f.ParentSession, f.ParentTurn = "principal:delegated_agent:example", "ses_example", "trn_example"
+	}
+	return r.issuer.Issue(f)
 }
 
 func mayAct(actor, owner principal.Facts) bool {

@@ -28,6 +28,9 @@ var defaultSoul string
 //go:embed default/script.yaml
 var defaultScript string
 
+//go:embed default/policy.yaml
+var defaultTable string
+
 //go:embed default/config.yaml
 var defaultHost string
 
@@ -61,3 +64,7 @@ func withPlugins(text string, plugins []Pin) string {
 // DefaultHostConfig returns the config.yaml that `portcullis init` writes: no provider, nothing opened, and a
 // comment on every key.
 func DefaultHostConfig() File { return File{HostFile, 0o600, []byte(defaultHost)} }
+
+// DefaultTable returns the policy.yaml that `portcullis init` writes: what the gate decides for the core assistant with
+// the bundled plugins, and a comment on how to go on.
+func DefaultTable() File { return File{TableFile, 0o600, []byte(defaultTable)} }

@@ -59,6 +59,26 @@ func NewBinder(values Values, audit Audit, ids *id.Source, clock func() time.Tim
 
 // Bind is [effect.Secrets]'s.
 func (b *Binder) Bind(ctx context.Context, w effect.Wanted) (effect.Bound, effect.Refusal, error) {
+	bound, no, err := b.look(ctx, w)
+	if err != nil || !no.Zero() {
+		return effect.Bound{}, no, err
+	}
+	if err := b.audit.Record(ctx, b.record(w)); err != nil {
+		return effect.Bound{}, effect.Refusal{
+			Reason: NotRecorded, Remedy: "portcullis store check",
+			Why: fmt.Sprintf("that %s gets a secret could not be recorded, so it gets none: `portcullis store check`", w.Tool),
+		}, nil
+	}
+	return bound, effect.Refusal{}, nil
+}
+
+// Would says why Bind would refuse, of names and values as they are now. It gives nothing out and records nothing.
+func (b *Binder) Would(ctx context.Context, w effect.Wanted) (effect.Refusal, error) {
+	_, no, err := b.look(ctx, w)
+	return no, err
+}
+
+func (b *Binder) look(ctx context.Context, w effect.Wanted) (effect.Bound, effect.Refusal, error) {
 	if no := permitted(w); !no.Zero() {
 		return effect.Bound{}, no, nil
 	}
@@ -73,12 +93,6 @@ func (b *Binder) Bind(ctx context.Context, w effect.Wanted) (effect.Bound, effec
 			return effect.Bound{}, no, nil
 		}
 		bound = bound.With(name, value, expires)
-	}
-	if err := b.audit.Record(ctx, b.record(w)); err != nil {
-		return effect.Bound{}, effect.Refusal{
-			Reason: NotRecorded, Remedy: "portcullis store check",
-			Why: fmt.Sprintf("that %s gets a secret could not be recorded, so it gets none: `portcullis store check`", w.Tool),
-		}, nil
 	}
 	return bound, effect.Refusal{}, nil
 }

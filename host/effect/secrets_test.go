@@ -170,7 +170,7 @@ func TestSecretsNamedByArgumentsAreNeeds(t *testing.T) {
 	if !slices.Contains(last.Needs, "secret.bind:API_TOKEN") || last.Cacheable {
 		t.Errorf("the question was %+v", last)
 	}
-	if x := f.catalog(effect.Setup{}, run).Explain(t.Context(), "a.b", []byte(`{"key":"OTHER_TOKEN"}`)); x.Policy.Reason != "capability_not_in_core" {
+	if x := f.runtime.Explain(t.Context(), f.catalog(effect.Setup{}, run), "a.b", []byte(`{"key":"OTHER_TOKEN"}`)); x.Policy.Reason != "capability_not_in_core" {
 		t.Errorf("explained as %+v", x.Policy)
 	}
 }

@@ -74,7 +74,7 @@ func (e Entry) NamesInput() bool {
 // asked are the capabilities that rules are looked up for.
 func (e Entry) asked() []capability.Name {
 	own := e.Capabilities[:len(e.Capabilities):len(e.Capabilities)]
-	if n, err := capability.Parse("tool.call:" + e.Tool); err == nil {
+	if n, err := capability.Parse("tool.call:" + e.Tool); err == nil && !slices.Contains(own, n) {
 		own = append(own, n)
 	}
 	return own

@@ -30,7 +30,7 @@ func (s *shell) initCheck(ctx context.Context, home app.Home, source bundle.Sour
 		answer.Items = append(answer.Items, item{shown, state})
 	}
 	look(".", home.Path)
-	for _, f := range append([]core.File{core.DefaultHostConfig()}, core.Default(nil)...) {
+	for _, f := range append([]core.File{core.DefaultHostConfig(), core.DefaultTable()}, core.Default(nil)...) {
 		look(f.Path, f.Path)
 	}
 	names, err := source.Names()

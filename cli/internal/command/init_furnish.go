@@ -42,7 +42,7 @@ func furnish(ctx context.Context, home app.Home, r *app.Records, made []bundle.M
 			answer.Next = append(answer.Next, strings.Replace(line, ":HOST", ":example.org", 1)+" --core "+core.DefaultID)
 		}
 	}
-	for _, f := range append([]core.File{core.DefaultHostConfig()}, core.Default(pins)...) {
+	for _, f := range append([]core.File{core.DefaultHostConfig(), core.DefaultTable()}, core.Default(pins)...) {
 		written, err := home.Put(f.Path, f.Bytes, f.Mode, force)
 		if err != nil {
 			return err
