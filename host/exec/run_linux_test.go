@@ -325,7 +325,7 @@ func TestALongOutputIsCutAndKeptWhole(t *testing.T) {
 
 func TestATimeoutAndACancellationAreTold(t *testing.T) {
 	w := newWorld(t, "programs: [sh]")
-	w.file(w.work, "stay.sh", "trap '' TERM; setsid sleep 600 & sleep 600 & echo x > here; while :; do sleep 600; done\n", 0o644)
+	w.file(w.work, "stay.sh", "trap '' TERM; setsid sleep 60 & sleep 60 & echo x > here; while :; do sleep 60; done\n", 0o644)
 	for _, args := range []string{`{"argv":["sh","stay.sh"],"timeout_ms":300}`} {
 		if r := w.call(t.Context(), "process.exec", args); r.Status != effect.TimedOut || !r.Started {
 			t.Fatalf("%s %s %s", r.Status, r.Reason, r.Sentence)

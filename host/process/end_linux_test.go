@@ -34,15 +34,15 @@ func TestHowProgramsEnd(t *testing.T) {
 		"no core dump":             {"ulimit -c", 0, "", "0\n"},
 		"default signals":          {"trap", 0, "", ""},
 		"a zombie left":            {"(exit 3) & sleep 0.1; exit 0", 0, "", ""},
-		"a background child":       {"sleep 600 & exit 0", 0, "", ""},
-		"a group of its own":       {"setsid sleep 600 & exit 4", 4, "", ""},
-		"a double fork":            {"(setsid sh -c 'sleep 600 & exit 0' &) ; exit 5", 5, "", ""},
-		"a daemon with no streams": {"setsid sh -c 'exec </dev/null >/dev/null 2>&1; setsid sleep 600 & sleep 600' & exit 0", 0, "", ""},
-		"TERM ignored":             {"trap '' TERM; (trap '' TERM; sleep 600) & (setsid sh -c 'trap \"\" TERM HUP; sleep 600') & exit 6", 6, "", ""},
-		"stopped children":         {"sleep 600 & kill -STOP $!; exit 0", 0, "", ""},
-		"many children":            {"i=0; while [ $i -lt 40 ]; do setsid sleep 600 & i=$((i+1)); done; exit 0", 0, "", ""},
-		"a tree ten deep":          {"f() { if [ $1 -gt 0 ]; then setsid sh -c \"$2\" x $(($1-1)) \"$2\" & fi; }; s='sleep 600 & [ $1 -gt 0 ] && setsid sh -c \"$2\" x $(($1-1)) \"$2\" & sleep 600'; f 10 \"$s\"; sleep 0.3; exit 0", 0, "", ""},
-		"pipes that stay open":     {"(sleep 600 >&2) & echo done", 0, "", "done\n"},
+		"a background child":       {"sleep 60 & exit 0", 0, "", ""},
+		"a group of its own":       {"setsid sleep 60 & exit 4", 4, "", ""},
+		"a double fork":            {"(setsid sh -c 'sleep 60 & exit 0' &) ; exit 5", 5, "", ""},
+		"a daemon with no streams": {"setsid sh -c 'exec </dev/null >/dev/null 2>&1; setsid sleep 60 & sleep 60' & exit 0", 0, "", ""},
+		"TERM ignored":             {"trap '' TERM; (trap '' TERM; sleep 60) & (setsid sh -c 'trap \"\" TERM HUP; sleep 60') & exit 6", 6, "", ""},
+		"stopped children":         {"sleep 60 & kill -STOP $!; exit 0", 0, "", ""},
+		"many children":            {"i=0; while [ $i -lt 40 ]; do setsid sleep 60 & i=$((i+1)); done; exit 0", 0, "", ""},
+		"a tree ten deep":          {"f() { if [ $1 -gt 0 ]; then setsid sh -c \"$2\" x $(($1-1)) \"$2\" & fi; }; s='sleep 60 & [ $1 -gt 0 ] && setsid sh -c \"$2\" x $(($1-1)) \"$2\" & sleep 60'; f 10 \"$s\"; sleep 0.3; exit 0", 0, "", ""},
+		"pipes that stay open":     {"(sleep 60 >&2) & echo done", 0, "", "done\n"},
 		"what ends soon may end":   {"(sleep 0.05; echo late) & exit 0", 0, "", "late\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,14 +61,14 @@ func TestHowProgramsEnd(t *testing.T) {
 
 func TestWhatIsStoppedIsGone(t *testing.T) {
 	for name, script := range map[string]string{
-		"a sleeper":            "echo ready; sleep 600",
-		"TERM ignored":         "trap '' TERM; echo ready; while :; do sleep 600; done",
-		"TERM and children":    "trap '' TERM; sleep 600 & setsid sleep 600 & echo ready; wait; while :; do sleep 600; done",
-		"setsid and orphans":   "(setsid sh -c 'trap \"\" TERM; sleep 600 & sleep 600' &); echo ready; sleep 600",
+		"a sleeper":            "echo ready; sleep 60",
+		"TERM ignored":         "trap '' TERM; echo ready; while :; do sleep 60; done",
+		"TERM and children":    "trap '' TERM; sleep 60 & setsid sleep 60 & echo ready; wait; while :; do sleep 60; done",
+		"setsid and orphans":   "(setsid sh -c 'trap \"\" TERM; sleep 60 & sleep 60' &); echo ready; sleep 60",
 		"a stopped program":    "echo ready; kill -STOP $$",
 		"a busy loop":          "echo ready; while :; do :; done",
 		"forking all the time": "echo ready; while :; do setsid sleep 0.01 & setsid sh -c 'sleep 5 & sleep 5' & wait %1; done",
-		"a reader of nothing":  "echo ready; read x < /dev/zero; sleep 600",
+		"a reader of nothing":  "echo ready; read x < /dev/zero; sleep 60",
 	} {
 		for _, how := range []string{"stop", "kill", "close"} {
 			t.Run(name+", "+how, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestWhatIsStoppedIsGone(t *testing.T) {
 func TestAContextThatEndsStopsAProgram(t *testing.T) {
 	w := newWorld(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	end, err := w.engine.Run(ctx, w.command("sh", "-c", "echo ready; setsid sleep 600 & sleep 600"), process.Streams{Stdout: writerFunc(func([]byte) { cancel() })})
+	end, err := w.engine.Run(ctx, w.command("sh", "-c", "echo ready; setsid sleep 60 & sleep 60"), process.Streams{Stdout: writerFunc(func([]byte) { cancel() })})
 	if err != nil || !end.Clean || end.Signal != "SIGTERM" {
 		t.Fatal(end, err)
 	}
@@ -116,7 +116,7 @@ func TestAContextThatEndsStopsAProgram(t *testing.T) {
 func TestOutputThatCannotBeKeptStopsAProgram(t *testing.T) {
 	w := newWorld(t)
 	broken := make(chan struct{})
-	end, err := w.engine.Run(t.Context(), w.command("sh", "-c", "echo x; sleep 600"), process.Streams{Stdout: writerFunc(func([]byte) { close(broken) }), Broken: broken})
+	end, err := w.engine.Run(t.Context(), w.command("sh", "-c", "echo x; sleep 60"), process.Streams{Stdout: writerFunc(func([]byte) { close(broken) }), Broken: broken})
 	if err != nil || !end.Clean || end.Signal != "SIGTERM" {
 		t.Fatal(end, err)
 	}
@@ -134,7 +134,7 @@ func (f writerFunc) Write(p []byte) (int, error) {
 // A program that ends its keeper takes away what would have made its end certain.
 func TestAProgramThatKillsItsKeeperIsNotSaidToBeGone(t *testing.T) {
 	w := newWorld(t)
-	end := w.sh(t.Context(), "sleep 0.3; kill -KILL $PPID; sleep 600")
+	end := w.sh(t.Context(), "sleep 0.3; kill -KILL $PPID; sleep 60")
 	if end.Clean || end.Left == 0 {
 		t.Fatalf("%+v", end)
 	}
@@ -190,7 +190,7 @@ func beAHost(mark string) int {
 	}
 	dir, _ := os.Open("/")
 	_, _ = e.Run(context.Background(), process.Command{
-		Program: p, Argv: []string{"sh", "-c", "setsid sleep 600 & echo ready; sleep 600"}, Env: []string{mark, "PATH=/usr/bin:/bin"}, Dir: dir,
+		Program: p, Argv: []string{"sh", "-c", "setsid sleep 60 & echo ready; sleep 60"}, Env: []string{mark, "PATH=/usr/bin:/bin"}, Dir: dir,
 	}, process.Streams{Stdout: os.Stdout})
 	return 0
 }
