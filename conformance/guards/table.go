@@ -28,7 +28,7 @@ func table() []guard {
 		finding(), hiding(),
 		verifying(), metering(), loading(), calling(), answering(),
 		deciding(), approving(), authority(), reaching(),
-		surviving(),
+		surviving(), running(),
 	)
 }
 

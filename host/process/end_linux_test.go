@@ -140,8 +140,11 @@ func TestAProgramThatKillsItsKeeperIsNotSaidToBeGone(t *testing.T) {
 	}
 }
 
-// A program cannot write its keeper's report, unless it runs as root.
+// A program cannot write its keeper's report, unless it runs as root, before whom nothing is closed.
 func TestAKeeperCannotBeLookedInto(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root may look into every process")
+	}
 	w := newWorld(t)
 	w.sh(t.Context(), "stat -c %u:%a /proc/$PPID/fd; stat -c %u /proc/$$/fd")
 	if lines := strings.Fields(w.out.Text()); len(lines) != 2 || lines[0] != "0:500" {
@@ -172,9 +175,11 @@ func TestAHostThatDiesTakesItsProgramsAlong(t *testing.T) {
 	}
 	_ = host.Process.Kill()
 	_ = host.Wait()
-	for len(w.living()) > 0 { // the test's own deadline bounds this
-		if t.Context().Err() != nil {
-			t.Fatal(w.living())
+	for began := time.Now(); len(w.living()) > 0; {
+		if time.Since(began) > time.Minute {
+			t.Error(w.living())
+			w.killAll()
+			return
 		}
 	}
 }
@@ -190,7 +195,7 @@ func beAHost(mark string) int {
 	}
 	dir, _ := os.Open("/")
 	_, _ = e.Run(context.Background(), process.Command{
-		Program: p, Argv: []string{"sh", "-c", "setsid sleep 60 & echo ready; sleep 60"}, Env: []string{mark, "PATH=/usr/bin:/bin"}, Dir: dir,
+		Program: p, Argv: []string{"sh", "-c", "setsid sleep 600 & echo ready; sleep 600"}, Env: []string{mark, "PATH=/usr/bin:/bin"}, Dir: dir,
 	}, process.Streams{Stdout: os.Stdout})
 	return 0
 }

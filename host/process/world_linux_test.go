@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -45,6 +47,7 @@ func newWorld(t testing.TB) *world {
 		}
 		if left := w.living(); len(left) > 0 {
 			t.Errorf("%d processes live on: %v", len(left), left)
+			w.killAll()
 		}
 	})
 	return w
@@ -62,6 +65,15 @@ func (w *world) living() (out []string) {
 		}
 	}
 	return out
+}
+
+// killAll ends what a failed test left.
+func (w *world) killAll() {
+	for _, pid := range w.living() {
+		if n, err := strconv.Atoi(pid); err == nil {
+			_ = syscall.Kill(n, syscall.SIGKILL)
+		}
+	}
 }
 
 func (w *world) command(argv ...string) process.Command {
