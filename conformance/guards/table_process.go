@@ -2,7 +2,7 @@ package main
 
 // The packages whose tests notice.
 const (
-	inCommand = "./policy/command"
+	inWords   = "./policy/command"
 	inProcess = "./host/process"
 	inExec    = "./host/exec"
 )
@@ -15,10 +15,10 @@ func running() []guard {
 		tool   = "host/exec/"
 	)
 	return []guard{
-		{"words-behind-a-wrapper", policy + "judge.go", "if !j.runsOthers {", "if true {", inCommand, "TestWhatIsFoundInACommandLine"},
-		{"letters-in-a-cluster", policy + "judge.go", "w[1] != '-' && strings.Contains(w[1:], f[1:])", "w == f", inCommand, "TestWhatIsFoundInACommandLine"},
-		{"abbreviated-options", policy + "judge.go", "strings.HasPrefix(f, name)", "f == name", inCommand, "TestWhatIsFoundInACommandLine"},
-		{"loader-variables", policy + "variable.go", "if prefix, wild := strings.CutSuffix(n, \"*\"); upper == n ||", "if prefix, wild := strings.CutSuffix(n, \"*\"); upper == n+\"x\" ||", inCommand, "TestVariablesThatNobodyMaySet"},
+		{"words-behind-a-wrapper", policy + "judge.go", "if !j.runsOthers {", "if true {", inWords, "TestWhatIsFoundInACommandLine"},
+		{"letters-in-a-cluster", policy + "judge.go", "w[1] != '-' && strings.Contains(w[1:], f[1:])", "w == f", inWords, "TestWhatIsFoundInACommandLine"},
+		{"abbreviated-options", policy + "judge.go", "strings.HasPrefix(f, name)", "f == name", inWords, "TestWhatIsFoundInACommandLine"},
+		{"loader-variables", policy + "variable.go", "if prefix, wild := strings.CutSuffix(n, \"*\"); upper == n ||", "if prefix, wild := strings.CutSuffix(n, \"*\"); upper == n+\"x\" ||", inWords, "TestVariablesThatNobodyMaySet"},
 
 		{"whole-environment", engine + "keep_linux.go", "Env: k.order.Env, Files", "Env: append(os.Environ(), k.order.Env...), Files", inProcess, "TestAProgramSeesTheEnvironmentItWasGiven"},
 		{"descriptors", engine + "keep_linux.go", "\tcloseOnExec()\n", "", inProcess, "TestHowProgramsEnd/three_streams,_no_more"},
