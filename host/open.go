@@ -20,6 +20,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/net"
 	"github.com/b3abf3ee/portcullis/host/plugin"
 	"github.com/b3abf3ee/portcullis/host/process"
+	"github.com/b3abf3ee/portcullis/host/prompt"
 	"github.com/b3abf3ee/portcullis/host/provider"
 	"github.com/b3abf3ee/portcullis/host/sandbox"
 	"github.com/b3abf3ee/portcullis/host/secret"
@@ -30,6 +31,7 @@ import (
 // Store is the sum of the engines' ports. store/sqlite and store/memory have one each.
 type Store interface {
 	turn.Journal
+	prompt.Journal
 	turn.History
 	effect.Journal
 	effect.Grants
@@ -150,7 +152,8 @@ func (h *Host) join() error {
 	})
 	h.turns = turn.New(turn.Config{
 		Journal: h.cfg.Store, Planner: planner{h}, Authority: h.resolver, Effects: h.effects,
-		IDs: h.ids, Epoch: h.epoch, Clock: h.cfg.Clock, Left: h.gate.EndSession,
+		Context: prompt.New(prompt.Config{Journal: h.cfg.Store, IDs: h.ids, Epoch: h.epoch, Clock: h.cfg.Clock}),
+		IDs:     h.ids, Epoch: h.epoch, Clock: h.cfg.Clock, Left: h.gate.EndSession,
 	})
 	h.engine = sync.OnceValues(h.openEngine)
 	return nil

@@ -152,7 +152,7 @@ func (p planner) Plan(ctx context.Context, req turn.Request) (turn.Plan, error) 
 	limits := c.Limits()
 	return turn.Plan{
 		Core:   binding.Core{ID: c.ID(), Revision: c.Revision(), Capabilities: c.Capabilities()},
-		System: c.System(), Model: model, MaxOutput: asked.MaxOutputTokens, Temperature: asked.Temperature,
+		System: c.System(), Model: model, Summaries: c.ScriptName() == "", MaxOutput: asked.MaxOutputTokens, Temperature: asked.Temperature,
 		Setup:    setup,
 		MaxSteps: limits.MaxSteps, Timeout: limits.TurnTimeout, Workspace: workspace,
 	}, nil

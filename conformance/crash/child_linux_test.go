@@ -19,6 +19,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/lease"
+	"github.com/b3abf3ee/portcullis/host/prompt"
 	"github.com/b3abf3ee/portcullis/host/provider"
 	"github.com/b3abf3ee/portcullis/host/sandbox"
 	"github.com/b3abf3ee/portcullis/host/turn"
@@ -82,6 +83,7 @@ func openWorld(ctx context.Context, path string) (*world, error) {
 	gate := approval.NewGate(approval.Config{Journal: w.store, Prompter: yes{}, Clock: time.Now, IDs: w.ids})
 	w.turns = turn.New(turn.Config{
 		Journal: w.store, Planner: w, Authority: w.auth, IDs: w.ids, Epoch: w.epoch, Clock: time.Now,
+		Context: prompt.New(prompt.Config{Journal: w.store, IDs: w.ids, Epoch: w.epoch, Clock: time.Now}),
 		Effects: effect.NewRuntime(effect.Config{Journal: w.store, Grants: w.store, Approver: gate, IDs: w.ids, Clock: time.Now}),
 	})
 	return w, nil
@@ -256,6 +258,22 @@ func (w *world) others(ctx context.Context, res turn.Result) error {
 	m := turn.Message{ID: w.ids.Message(), Turn: a.Turn, Role: "user", Body: body, At: now}
 	if how, err := w.store.Append(ctx, a.Turn, got.Claim, []turn.Message{m}); err != nil || how != turn.Written {
 		return fmt.Errorf("append: %q, %w", how, err)
+	}
+	writer := lease.Claim{Token: w.ids.Lease(), Epoch: w.epoch, Expires: now.Add(time.Minute)}
+	for revision := range int64(2) { // one summary that comes about, one that does not
+		if how, err := w.store.LeaseCompaction(ctx, got.Session, writer, revision); err != nil || how != prompt.Acquired {
+			return fmt.Errorf("lease the compaction: %q, %w", how, err)
+		}
+		if revision > 0 {
+			break
+		}
+		sum := prompt.Summary{Text: "by hand", Cutoff: m.ID, Model: "test", At: now}
+		if ok, err := w.store.CommitSummary(ctx, got.Session, writer, revision, sum); err != nil || !ok {
+			return fmt.Errorf("commit the summary: %v, %w", ok, err)
+		}
+	}
+	if err := w.store.ReleaseCompaction(ctx, got.Session, writer, time.Time{}); err != nil {
+		return err
 	}
 	end := turn.Terminal{Turn: a.Turn, Session: got.Session, Claim: got.Claim, Outcome: turn.Completed, At: now}
 	ended := w.record(event.TurnFinished)

@@ -13,6 +13,7 @@ const (
 	inCrash   = "./conformance/crash"
 	inSQLite  = "./store/sqlite"
 	inCodec   = "./sdk/internal/codec"
+	inPrompt  = "./host/prompt"
 	inMemory  = "./store/memory"
 	inRules   = "./policy/approval"
 	inGate    = "./host/approval"
@@ -217,6 +218,9 @@ func surviving() []guard {
 		{"digest-of-the-request", "store/sqlite/admit.go", "case found && before.Digest == a.Digest:", "case found:", inSQLite, "TestContract/same_key_and_another_digest_is_a_conflict"},
 		{"fence", "store/sqlite/fence.go", "case !st.claim.Same(c) || st.claim.Expired(now):", "case st.claim.Expired(now):", inSQLite, "TestContract/a_write_under_another_claim_is_stale"},
 		{"messages-before-effects", "store/sqlite/effect.go", "if err := s.owes(e.Turn); err != nil {", "if err := s.owes(\"\"); err != nil {", inSQLite, "TestContract/messages_that_cannot_be_stored_are_told_once"},
+		{"window", "host/prompt/fit.go", "if p.Overflow = p.Estimate > p.Budget; p.Overflow {", "if p.Overflow = false; p.Overflow {", inPrompt, "TestWhatCannotFitIsAnOverflowWithItsSizes"},
+		{"one-summarizer", "store/sqlite/context.go", "case token != \"\" && expires > at:", "case false:", inSQLite, "TestContract/one_writes_a_summary_at_a_time"},
+		{"summary-goes-on", "store/sqlite/context.go", "AND coalesce((SELECT revision FROM summaries WHERE session_id = m.session_id), 0) = ?", "AND ? >= 0", inSQLite, "TestContract/one_writes_a_summary_at_a_time"},
 		{"writes-fail-alone", "store/sqlite/group.go", "if err := t.do(\"ROLLBACK TO one\"); err != nil {", "if err := error(nil); err != nil {", inSQLite, "TestWritesThatComeTogetherShareACommitAndFailAlone"},
 	}
 }

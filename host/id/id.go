@@ -43,6 +43,8 @@ type (
 	Trace string
 	// Token is a single-use identity that binds a route, an admission or a cancellation to one turn.
 	Token string
+	// Decision names one prepared request to a model, under which the answer is observed.
+	Decision string
 	// Store names one database file for its whole life.
 	Store string
 )
@@ -60,6 +62,7 @@ const (
 	prefixTrace    = "trc"
 	prefixToken    = "tok"
 	prefixStore    = "sto"
+	prefixDecision = "dec"
 )
 
 // Source makes ids. It is safe for concurrent use. Two ids from one Source never compare equal, and ids made in
@@ -145,6 +148,9 @@ func (s *Source) Trace() Trace { return Trace(s.must(prefixTrace)) }
 
 // Token makes a single-use binding token.
 func (s *Source) Token() Token { return Token(s.must(prefixToken)) }
+
+// Decision makes the id of one prepared request.
+func (s *Source) Decision() Decision { return Decision(s.must(prefixDecision)) }
 
 // Store makes the identity of a new database.
 func (s *Source) Store() Store { return Store(s.must(prefixStore)) }

@@ -1,10 +1,22 @@
 // Package prompt owns what a model is shown (the contract's ContextManager): it fits a conversation into the model's
 // window, or says that it does not fit, before anything is sent.
 //
-// In order: choose the output reservation from the model's limits, take it and the safety margin and the tool
-// schemas from the window, shorten old tool results, drop the oldest causal groups, and answer ready or overflow.
-// The system prompt, the current turn and whole groups (an assistant message with the results of its calls) are
-// never cut apart. Sizes are estimated from bytes, on the safe side. It works from the bounded window it is handed,
-// so its cost does not depend on how long the transcript is. It keeps nothing: a crash loses nothing here.
+// A turn opens a [Conversation] once, which reads the session's bounded window: its summary, if there is one, and the
+// newest messages after it. Each step is then one [Conversation.Prepare]: choose the output reservation from the model's
+// limits; take it, the safety margin and the tool schemas from the window; put the layers together in their fixed order
+// (system prompt, summary, history, this turn); shorten old tool results; and, if that is not enough, summarise the older
+// part of the history under the session's compaction lease. When nobody can summarise now, the oldest groups are left out
+// instead, which the model is told. What cannot fit even so is an overflow with its sizes, and nothing is sent.
+//
+// Never cut apart or left out: the system prompt, the input of this turn, an assistant message with the results of its
+// calls, the newest groups. A summary says that it is one and gives no orders.
+//
+// Sizes are counted with the model's tokenizer where there is a public one, else estimated on the safe side, and corrected by what the
+// model reported before ([Conversation.Observe]); a model that has reported nothing yet is trusted with nothing. The cost
+// depends on the window, not on how long the transcript is.
+//
+// Durable: summaries with their cutoff, in one transaction; the compaction lease and its pause after a failure;
+// observations with the calibration they make. A cancelled or crashed Prepare leaves no half of a summary, and its lease
+// runs out.
 // Source: Host Runtime Contracts, ContextManager.
 package prompt

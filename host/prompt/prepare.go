@@ -1,31 +1,43 @@
 package prompt
 
 import (
+	"context"
 	"fmt"
 
+	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/provider"
 )
 
-// Request is one step's material. Prepare changes none of it.
-type Request struct {
-	Limits    provider.Limits
-	MaxOutput int // the core's own bound on the answer; 0: the model's
-	System    string
-	Tools     []provider.ToolDefinition
-	History   []provider.Message // earlier turns, oldest first; may begin in the middle of a group
-	Current   []provider.Message // this turn, oldest first; never dropped
+// Step is one step's material. Prepare changes none of it.
+type Step struct {
+	Number  int
+	System  string
+	Tools   []provider.ToolDefinition
+	Current []provider.Message // this turn, oldest first: the input, then what was said and done since
 }
 
-// Prepared is ready, or an overflow with its sizes. Sizes are estimated tokens.
+// Prepared is ready, or an overflow with its sizes. Sizes are tokens as estimated.
 type Prepared struct {
 	Overflow  bool
+	Reason    string             // of an overflow, stable
+	Decision  id.Decision        // to observe the answer under; when ready
 	Messages  []provider.Message // when ready; the caller's own
 	MaxOutput int                // output budget to request
 	Estimate  int                // what the request is estimated to take
 	Budget    int                // what it may take
-	Dropped   int                // messages of history left out
-	Shortened int                // tool results of history shortened
+
+	Summarised bool // a summary stands for the older part
+	Compacted  bool // it was written now
+	Dropped    int  // messages of history left out
+	Shortened  int  // tool results shortened
+	Waited     bool // another was at a summary
 }
+
+// Reasons of an overflow.
+const (
+	OverflowTurn  = "turn_too_large"   // what may not be left out does not fit
+	OverflowModel = "window_too_small" // the model's limits leave no room for any prompt
+)
 
 // Sentence says an overflow in words, with what to do.
 func (p Prepared) Sentence() string {
@@ -33,150 +45,60 @@ func (p Prepared) Sentence() string {
 }
 
 const (
-	// bytesPerToken is deliberately low: common tokenizers average 3 to 4 bytes a token on prose and go down to
-	// about 2 on dense code, numbers and scripts outside ASCII.
-	bytesPerToken = 2
-	perMessage    = 8   // role markers and framing
-	perTool       = 24  // a definition's framing
-	keepOfResult  = 160 // bytes of an old tool result that stay
 	minimumOutput = 256
+	// unmeasured is what an estimate is worth before a model has reported anything: a quarter more.
+	unmeasured = 1.25
+	// headroom is on top of the highest ratio that was reported.
+	headroom = 1.05
 )
 
-// Prepare fits r into its limits.
-func Prepare(r Request) Prepared {
-	out := r.Limits.MaxOutput
-	if r.MaxOutput > 0 {
-		out = min(out, r.MaxOutput)
+// factor is by how much estimates are raised. A report may only lower it as far as the count itself.
+func (c *Conversation) factor() float64 {
+	if c.degraded || c.calibrate.Samples == 0 {
+		return max(unmeasured, c.calibrate.Ratio*headroom)
 	}
-	out = min(out, r.Limits.ContextWindow/2)
-	p := Prepared{MaxOutput: max(out, minimumOutput)}
-	p.Budget = r.Limits.ContextWindow - p.MaxOutput - r.Limits.SafetyMargin
-	fixed := tokens(len(r.System)) + perMessage
-	for _, t := range r.Tools {
-		fixed += perTool + tokens(len(t.WireName)+len(t.Description)+len(t.InputSchema))
+	return max(1, c.calibrate.Ratio*headroom)
+}
+
+// raised is an estimate corrected by what the model reported.
+func (c *Conversation) raised(n int) int { return int(float64(n)*c.factor()) + 1 }
+
+// Prepare fits one step into the model's window. It reads and writes the store only when the history has to be summarised. An error
+// means that ctx ended or the store failed; what does not fit is a value.
+func (c *Conversation) Prepare(ctx context.Context, s Step) (Prepared, error) {
+	p := c.budget()
+	if p.Overflow {
+		return p, nil
 	}
-	for _, m := range r.Current {
-		fixed += size(m)
+	f := c.fit(s, p)
+	f.prune()
+	if f.over() && len(f.groups) > 0 && c.model.Summary != nil {
+		if err := c.compact(ctx, f); err != nil {
+			return Prepared{}, err
+		}
 	}
-	if p.Estimate = fixed; fixed > p.Budget {
-		p.Overflow = true
-		return p
+	f.drop()
+	p = f.result()
+	if p.Overflow {
+		p.Reason = OverflowTurn
+		return p, nil
 	}
-	groups := causal(r.History)
-	total := fixed
-	for _, g := range groups {
-		total += g.size()
+	p.Decision = c.m.cfg.IDs.Decision()
+	c.given[p.Decision] = decision{s.Number, f.size()}
+	return p, nil
+}
+
+// budget chooses the output reservation and what is left for the prompt.
+func (c *Conversation) budget() Prepared {
+	l := c.model.Limits
+	out := l.MaxOutput
+	if c.model.MaxOutput > 0 {
+		out = min(out, c.model.MaxOutput)
 	}
-	for i := 0; i < len(groups) && total > p.Budget; i++ {
-		before := groups[i].size()
-		p.Shortened += groups[i].shorten()
-		total += groups[i].size() - before
+	out = max(min(out, l.ContextWindow/2), min(minimumOutput, l.ContextWindow/4))
+	p := Prepared{MaxOutput: out, Budget: l.ContextWindow - out - l.SafetyMargin}
+	if p.Budget <= 0 {
+		p.Overflow, p.Reason = true, OverflowModel
 	}
-	for len(groups) > 0 && total > p.Budget {
-		total -= groups[0].size()
-		p.Dropped += len(groups[0])
-		groups = groups[1:]
-	}
-	// A conversation must begin with a user message; what a dropped one was answered with goes too.
-	for len(groups) > 0 && groups[0][0].Role != provider.RoleUser {
-		total -= groups[0].size()
-		p.Dropped += len(groups[0])
-		groups = groups[1:]
-	}
-	for _, g := range groups {
-		p.Messages = append(p.Messages, g...)
-	}
-	for _, m := range r.Current {
-		p.Messages = append(p.Messages, m.Clone())
-	}
-	p.Estimate = total
 	return p
-}
-
-func tokens(bytes int) int { return (bytes + bytesPerToken - 1) / bytesPerToken }
-
-func size(m provider.Message) int {
-	n := 0
-	for _, p := range m.Parts {
-		n += len(p.Text) + len(p.Call.ID) + len(p.Call.Name) + len(p.Call.Arguments) + len(p.Call.Malformed) +
-			len(p.Result.CallID) + len(p.Result.Content) + len(p.Opaque.Data)
-	}
-	return perMessage + tokens(n)
-}
-
-// group is a message with everything that makes no sense without it.
-type group []provider.Message
-
-func (g group) size() int {
-	n := 0
-	for _, m := range g {
-		n += size(m)
-	}
-	return n
-}
-
-// causal splits history into groups: a user message alone, or an assistant message with the tool messages that
-// answer it. Tool messages whose assistant message lies before the window are left out.
-func causal(history []provider.Message) []group {
-	var groups []group
-	for _, m := range history {
-		m = m.Clone()
-		switch {
-		case m.Role != provider.RoleTool:
-			groups = append(groups, group{m})
-		case len(groups) > 0 && groups[len(groups)-1][0].Role == provider.RoleAssistant:
-			groups[len(groups)-1] = append(groups[len(groups)-1], m)
-		}
-	}
-	return complete(groups)
-}
-
-// complete leaves out groups whose calls are not all answered: vendors refuse them, and they stem from a turn that
-// ended in the middle.
-func complete(groups []group) []group {
-	kept := groups[:0]
-	for _, g := range groups {
-		open := map[string]bool{}
-		for _, c := range g[0].Calls() {
-			open[c.ID] = true
-		}
-		for _, m := range g[1:] {
-			for _, p := range m.Parts {
-				delete(open, p.Result.CallID)
-			}
-		}
-		if len(open) == 0 {
-			kept = append(kept, g)
-		}
-	}
-	return kept
-}
-
-// shorten cuts the tool results of g and drops vendor-private parts, which are bound to what they follow.
-func (g group) shorten() int {
-	n := 0
-	for i, m := range g {
-		var parts []provider.Part
-		for _, p := range m.Parts {
-			if p.Kind == provider.PartOpaque {
-				continue
-			}
-			if p.Kind == provider.PartToolResult && len(p.Result.Content) > keepOfResult {
-				p.Result.Content = fmt.Sprintf("%s… [%d bytes of an earlier result left out]",
-					head(p.Result.Content, keepOfResult), len(p.Result.Content)-keepOfResult)
-				n++
-			}
-			parts = append(parts, p)
-		}
-		g[i].Parts = parts
-	}
-	return n
-}
-
-// head is at most n bytes of s, cut on a rune border.
-func head(s string, n int) string {
-	for n > 0 && n < len(s) && s[n]&0xC0 == 0x80 {
-		n--
-	}
-	return s[:min(n, len(s))]
 }

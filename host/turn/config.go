@@ -7,6 +7,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/binding"
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/prompt"
 	"github.com/b3abf3ee/portcullis/host/provider"
 	"github.com/b3abf3ee/portcullis/policy/principal"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
@@ -19,9 +20,6 @@ const (
 	MaxTimeout     = time.Hour
 	// grace is what cleanup and the terminal write may take after the turn's time is over; the claim covers it.
 	grace = 30 * time.Second
-	// historyMessages and historyBytes bound the window read from the store.
-	historyMessages = 400
-	historyBytes    = 2 << 20
 )
 
 // Plan is one pinned core revision, made ready to run.
@@ -30,6 +28,7 @@ type Plan struct {
 	System      string
 	Model       provider.Model // nil for a Direct request
 	MaxOutput   int            // bound on one answer in tokens; 0: the model's
+	Summaries   bool           // the model may be asked to summarise a long history; else old messages are left out
 	Temperature *float64
 	Setup       effect.Setup
 	MaxSteps    int           // 1..MaxSteps; 0: MaxSteps
@@ -68,6 +67,7 @@ type Config struct {
 	Planner   Planner
 	Authority Authority
 	Effects   Effects
+	Context   *prompt.Manager
 	IDs       *id.Source
 	Epoch     id.Epoch
 	Left      func(id.Session) // told when a conversation leaves a session for another one; may be nil

@@ -9,6 +9,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/binding"
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/event"
+	"github.com/b3abf3ee/portcullis/host/prompt"
 	"github.com/b3abf3ee/portcullis/host/provider"
 	"github.com/b3abf3ee/portcullis/policy/redact"
 )
@@ -94,12 +95,14 @@ type work struct {
 	catalog *effect.Catalog
 	tools   []provider.ToolDefinition
 	names   map[string]string // wire name to tool name
-	history []provider.Message
 	current []provider.Message
-	effects []effect.Summary
-	usage   Usage
-	steps   int
-	closing []Message // written with the terminal state
+
+	conversation *prompt.Conversation
+	degraded     bool // a report of the model could not be kept
+	effects      []effect.Summary
+	usage        Usage
+	steps        int
+	closing      []Message // written with the terminal state
 }
 
 // do is everything between turn.started and the terminal state. A panic in it is the host's own fault; the turn still
@@ -182,6 +185,7 @@ func (x *Execution) terminal(ctx context.Context, a *admitted, w *work, end endi
 		Fields: []event.Field{
 			event.F("outcome", string(end.outcome)), event.F("reason", end.reason),
 			event.F("steps", fmt.Sprint(w.steps)), event.F("effects", fmt.Sprint(len(w.effects))),
+			event.F("context", contextWord(w.degraded)),
 			event.F("why", w.known().Text(redact.ForEvent, end.sentence)),
 		},
 	}
@@ -221,4 +225,11 @@ func (p Plan) bounded() Plan {
 	}
 	p.Timeout = min(p.Timeout, MaxTimeout).Round(time.Millisecond)
 	return p
+}
+
+func contextWord(degraded bool) string {
+	if degraded {
+		return "degraded"
+	}
+	return ""
 }

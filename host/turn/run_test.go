@@ -17,6 +17,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/prompt"
 	"github.com/b3abf3ee/portcullis/host/provider"
 	"github.com/b3abf3ee/portcullis/host/turn"
 	rules "github.com/b3abf3ee/portcullis/policy/approval"
@@ -76,6 +77,7 @@ func newWorld(t *testing.T, do func(ctx context.Context, n int, req provider.Req
 	}
 	w.cfg = turn.Config{
 		Journal: w.store, Planner: w, Authority: resolver, IDs: w.ids, Epoch: w.ids.Epoch(), Clock: time.Now,
+		Context: prompt.New(prompt.Config{Journal: w.store, IDs: w.ids, Epoch: w.ids.Epoch(), Clock: time.Now}),
 		Effects: effect.NewRuntime(effect.Config{Journal: w.store, Grants: w.store, Approver: gate, IDs: w.ids, Clock: time.Now}),
 	}
 	return w

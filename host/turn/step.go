@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/b3abf3ee/portcullis/host/failpoint"
 	"github.com/b3abf3ee/portcullis/host/id"
@@ -24,21 +25,15 @@ func (w *work) define() {
 	}
 }
 
-// recall reads the bounded window of history; the input comes after it.
+// recall opens the session's history; the input comes after it.
 func (w *work) recall(ctx context.Context) (ending, bool) {
-	stored, err := w.x.cfg.Journal.Window(ctx, w.bound.Principal(), w.a.session, historyMessages, historyBytes)
-	if err != nil {
-		return failed("history_unreadable", fmt.Sprintf("the session's history cannot be read: %v", err)), false
+	model := prompt.Model{Name: w.a.plan.Model.Name(), Limits: w.a.plan.Model.Limits(), MaxOutput: w.a.plan.MaxOutput}
+	if w.a.plan.Summaries {
+		model.Summary = summarizer{w}
 	}
-	for _, m := range stored {
-		if m.Turn == w.a.turn {
-			continue // the input, stored with the admission
-		}
-		msg, err := decodeMessage(m.Body)
-		if err != nil {
-			return failed("history_unreadable", fmt.Sprintf("message %s cannot be read: %v (`portcullis store check`)", m.ID, err)), false
-		}
-		w.history = append(w.history, msg)
+	var err error
+	if w.conversation, err = w.x.cfg.Context.Open(ctx, w.bound, model); err != nil {
+		return failed("history_unreadable", fmt.Sprintf("the session's history cannot be read: %v", err)), false
 	}
 	w.current = append(w.current, w.a.input)
 	return ending{}, true
@@ -70,11 +65,11 @@ func (w *work) step(ctx context.Context) (end ending, done bool) {
 	if w.obs.Step != nil {
 		w.obs.Step(w.steps)
 	}
-	fit := prompt.Prepare(prompt.Request{
-		Limits: w.a.plan.Model.Limits(), MaxOutput: w.a.plan.MaxOutput, System: w.a.plan.System,
-		Tools: w.tools, History: w.history, Current: w.current,
-	})
-	if fit.Overflow {
+	fit, err := w.conversation.Prepare(ctx, prompt.Step{Number: w.steps, System: w.a.plan.System, Tools: w.tools, Current: w.current})
+	switch {
+	case err != nil:
+		return failed("context_failed", fmt.Sprintf("what the model is to be shown could not be put together: %v", err)), true
+	case fit.Overflow:
 		return failed("context_overflow", fit.Sentence()), true
 	}
 	if err := failpoint.Hit("turn.ask"); err != nil {
@@ -94,6 +89,7 @@ func (w *work) step(ctx context.Context) (end ending, done bool) {
 		return providerEnding(err), true
 	}
 	w.spend(resp.Usage)
+	w.observe(ctx, fit.Decision, resp)
 	msg, calls := w.hide(resp.Message())
 	if len(calls) == 0 {
 		return w.last(resp, msg), true
@@ -139,3 +135,27 @@ func (w *work) spend(u provider.Usage) {
 	w.usage.CacheRead += int64(u.CacheRead)
 	w.usage.CacheWrite += int64(u.CacheWrite)
 }
+
+// observe keeps what the model reported. That it cannot be kept takes nothing from the answer.
+func (w *work) observe(ctx context.Context, d id.Decision, resp provider.Response) {
+	err := w.conversation.Observe(context.WithoutCancel(ctx), prompt.Report{
+		Decision: d, Usage: resp.Usage, FinishReason: string(resp.FinishReason), RequestID: clipped(resp.ProviderRequestID, 256),
+	})
+	w.degraded = w.degraded || err != nil
+}
+
+// summarizer writes summaries with the turn's model, in the model view and at the turn's cost.
+type summarizer struct{ w *work }
+
+// Name is the model's.
+func (s summarizer) Name() string { return s.w.a.plan.Model.Name() }
+
+// Summarize asks the turn's model.
+func (s summarizer) Summarize(ctx context.Context, before string, messages []provider.Message, tokens int) (string, error) {
+	text, usage, err := prompt.Summarize(ctx, s.w.a.plan.Model, before, messages, tokens)
+	s.w.spend(usage)
+	return s.w.known().Text(redact.ForModel, text), err
+}
+
+// clipped is at most n bytes of a vendor's text.
+func clipped(s string, n int) string { return strings.ToValidUTF8(s[:min(n, len(s))], "") }

@@ -20,6 +20,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/binding"
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/prompt"
 	"github.com/b3abf3ee/portcullis/host/provider"
 	"github.com/b3abf3ee/portcullis/host/sandbox"
 	"github.com/b3abf3ee/portcullis/host/turn"
@@ -92,6 +93,7 @@ func newBusy(b *testing.B) *busy {
 	gate := approval.NewGate(approval.Config{Journal: store, Clock: time.Now, IDs: ids})
 	w.run = turn.New(turn.Config{
 		Journal: store, Planner: w, Authority: authority.NewResolver(store, store, time.Now, ids), IDs: ids, Epoch: ids.Epoch(), Clock: time.Now,
+		Context: prompt.New(prompt.Config{Journal: store, IDs: ids, Epoch: ids.Epoch(), Clock: time.Now}),
 		Effects: effect.NewRuntime(effect.Config{Journal: store, Grants: store, Approver: gate, IDs: ids, Clock: time.Now}),
 	})
 	b.Cleanup(func() {

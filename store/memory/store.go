@@ -10,6 +10,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/lease"
+	"github.com/b3abf3ee/portcullis/host/prompt"
 	"github.com/b3abf3ee/portcullis/host/sandbox"
 	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/policy/capability"
@@ -43,7 +44,11 @@ type Store struct {
 	eventIDs  map[id.Event]bool
 	grants    map[string]map[capability.Grant]bool
 	values    map[sandbox.KVScope]map[string]value
-	admitted  int // turns admitted so far: orders sessions and recoveries
+
+	calibrations map[string]prompt.Calibration
+	observed     map[id.Decision]bool
+
+	admitted int // turns admitted so far: orders sessions and recoveries
 }
 
 // session is one session with what belongs to it.
@@ -56,6 +61,8 @@ type session struct {
 	turns    []*running
 	messages []turn.Message
 	order    int // as made
+
+	compacting compacting
 }
 
 // ownership is whether somebody owns the session, and certainly; a nil one has no owner.
@@ -101,7 +108,7 @@ func New(cfg Config) *Store {
 		turns: map[id.Turn]*running{}, requests: map[request]*running{}, messages: map[id.Message]bool{}, owed: map[id.Turn]error{},
 		effects: map[id.Effect]*effect.Record{}, questions: map[id.Approval]*approval.Question{},
 		eventIDs: map[id.Event]bool{}, grants: map[string]map[capability.Grant]bool{},
-		values: map[sandbox.KVScope]map[string]value{},
+		values: map[sandbox.KVScope]map[string]value{}, calibrations: map[string]prompt.Calibration{}, observed: map[id.Decision]bool{},
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/lease"
+	"github.com/b3abf3ee/portcullis/host/prompt"
 	"github.com/b3abf3ee/portcullis/host/sandbox"
 	"github.com/b3abf3ee/portcullis/host/turn"
 	decide "github.com/b3abf3ee/portcullis/policy/approval"
@@ -29,6 +30,7 @@ import (
 type Store interface {
 	turn.Journal
 	turn.History
+	prompt.Journal
 	effect.Journal
 	effect.Grants
 	approval.Journal
@@ -88,7 +90,7 @@ type testCase struct {
 func cases() []testCase {
 	var all []testCase
 	for _, some := range [][]testCase{
-		admissionCases(), fenceCases(), behindCases(), terminalCases(), effectCases(), ownerCases(), approvalCases(), recoveryCases(),
+		admissionCases(), fenceCases(), behindCases(), contextCases(), terminalCases(), effectCases(), ownerCases(), approvalCases(), recoveryCases(),
 		readingCases(), authorityCases(), eventCases(), grantCases(), valueCases(), textCases(), hammerCases(),
 	} {
 		all = append(all, some...)

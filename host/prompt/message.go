@@ -1,4 +1,4 @@
-package turn
+package prompt
 
 import (
 	"encoding/json"
@@ -12,8 +12,8 @@ import (
 // maxMessageBytes bounds one stored message; a larger one in the database is damage.
 const maxMessageBytes = 8 << 20
 
-// decodeMessage reads a stored message strictly: unknown or repeated members are damage, not news.
-func decodeMessage(body json.RawMessage) (provider.Message, error) {
+// decode reads a stored message strictly: unknown or repeated members are damage, not news.
+func decode(body json.RawMessage) (provider.Message, error) {
 	var m provider.Message
 	if len(body) > maxMessageBytes {
 		return m, fmt.Errorf("it has %d bytes", len(body))

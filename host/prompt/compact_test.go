@@ -1,0 +1,195 @@
+package prompt_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/lease"
+	"github.com/b3abf3ee/portcullis/host/prompt"
+	"github.com/b3abf3ee/portcullis/host/provider"
+)
+
+// long is a world whose history needs a summary in a window of 8,000.
+func long(t *testing.T) *world {
+	w := newWorld(t)
+	w.say(exchanges(60, 300)...)
+	return w
+}
+
+func TestASummaryStandsForTheOlderPart(t *testing.T) {
+	w := long(t)
+	c := w.open(model(8_000, w.writer))
+	p := w.prepare(c, step(1))
+	if p.Overflow || !p.Compacted || !p.Summarised || p.Dropped != 0 {
+		t.Fatalf("%+v", p)
+	}
+	if first := p.Messages[0].Text(); !strings.Contains(first, "what was said") || !strings.Contains(first, "for reference only") {
+		t.Errorf("the summary is shown as %q", first)
+	}
+	if again := w.prepare(c, step(2)); again.Compacted || !again.Summarised {
+		t.Errorf("the next step: %+v", again)
+	}
+	// A later turn, and another host, read it from the store.
+	w.end()
+	w.begin()
+	if later := w.prepare(w.open(model(8_000, w.writer)), step(1)); later.Compacted || !later.Summarised {
+		t.Errorf("the next turn: %+v", later)
+	}
+	if len(w.writer.seen) != 1 {
+		t.Errorf("summaries written: %q", w.writer.seen)
+	}
+}
+
+func TestTheNextSummaryFollowsTheOneBefore(t *testing.T) {
+	w := long(t)
+	w.prepare(w.open(model(8_000, w.writer)), step(1))
+	w.writer.do = func(_ context.Context, before string, _ []provider.Message, _ int) (string, error) {
+		return before + ", and more", nil
+	}
+	w.say(exchanges(60, 300)...)
+	p := w.prepare(w.open(model(8_000, w.writer)), step(1))
+	if !p.Compacted || !strings.Contains(p.Messages[0].Text(), "what was said, and more") {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestAFailedSummaryLeavesMessagesOutAndRests(t *testing.T) {
+	for name, do := range map[string]func(context.Context, string, []provider.Message, int) (string, error){
+		"error": func(context.Context, string, []provider.Message, int) (string, error) { return "", errors.New("no") },
+		"empty": func(context.Context, string, []provider.Message, int) (string, error) { return "  ", nil },
+	} {
+		w := long(t)
+		w.writer.do = do
+		p := w.prepare(w.open(model(8_000, w.writer)), step(1))
+		if p.Overflow || p.Summarised || p.Dropped == 0 || !strings.Contains(p.Messages[0].Text(), "left out") {
+			t.Errorf("%s: %+v", name, p)
+		}
+		w.prepare(w.open(model(8_000, w.writer)), step(1))
+		if len(w.writer.seen) != 1 {
+			t.Errorf("%s: it was tried again at once: %d times", name, len(w.writer.seen))
+		}
+		w.clock.Advance(10 * time.Minute)
+		w.prepare(w.open(model(8_000, w.writer)), step(1))
+		if len(w.writer.seen) != 2 {
+			t.Errorf("%s: it was not tried again after the rest: %d times", name, len(w.writer.seen))
+		}
+	}
+}
+
+func TestACancelledSummaryLeavesNothingAndFreesTheLease(t *testing.T) {
+	w := long(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	w.writer.do = func(context.Context, string, []provider.Message, int) (string, error) {
+		cancel()
+		return "half of it", nil
+	}
+	if _, err := w.open(model(8_000, w.writer)).Prepare(ctx, step(1)); !errors.Is(err, context.Canceled) {
+		t.Fatalf("%v", err)
+	}
+	w.writer.do = func(context.Context, string, []provider.Message, int) (string, error) { return "whole", nil }
+	p := w.prepare(w.open(model(8_000, w.writer)), step(1))
+	if !p.Compacted || !strings.Contains(p.Messages[0].Text(), "whole") {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestAnothersSummaryIsWaitedForAndUsed(t *testing.T) {
+	w := long(t)
+	other := w.open(model(8_000, w.writer))
+	var mine *prompt.Conversation
+	var waited prompt.Prepared
+	w.writer.do = func(context.Context, string, []provider.Message, int) (string, error) {
+		mine = w.open(model(8_000, &writer{do: func(context.Context, string, []provider.Message, int) (string, error) {
+			t.Error("a second summarizer was started")
+			return "", nil
+		}}))
+		waited = w.prepare(mine, step(1)) // it gives up after a bounded wait
+		return "theirs", nil
+	}
+	if p := w.prepare(other, step(1)); !p.Compacted {
+		t.Fatalf("%+v", p)
+	}
+	if waited.Overflow || !waited.Waited || waited.Summarised || waited.Dropped == 0 {
+		t.Errorf("while another writes: %+v", waited)
+	}
+	if p := w.prepare(mine, step(2)); !p.Summarised || p.Compacted || !strings.Contains(p.Messages[0].Text(), "theirs") {
+		t.Errorf("after the other's: %+v", p)
+	}
+}
+
+// unobserving is a store that keeps no observation.
+type unobserving struct{ prompt.Journal }
+
+func (unobserving) Observe(context.Context, prompt.Observation) (prompt.Calibration, error) {
+	return prompt.Calibration{}, errors.New("disk full")
+}
+
+func report(d id.Decision, tokens int) prompt.Report {
+	return prompt.Report{Decision: d, Usage: provider.Usage{Input: tokens, Reported: true}, FinishReason: "stop"}
+}
+
+func TestReportsCorrectEstimates(t *testing.T) {
+	w := newWorld(t)
+	w.say(exchanges(5, 200)...)
+	c := w.open(model(50_000, nil))
+	first := w.prepare(c, step(1))
+	if err := c.Observe(t.Context(), report(first.Decision, 3*first.Estimate)); err != nil {
+		t.Fatal(err)
+	}
+	second := w.prepare(c, step(2))
+	if second.Estimate < 3*first.Estimate {
+		t.Errorf("a prompt that took %d is estimated at %d again", 3*first.Estimate, second.Estimate)
+	}
+	for range 3 { // the same report again changes nothing
+		if err := c.Observe(t.Context(), report(first.Decision, 9*first.Estimate)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if again := w.prepare(c, step(2)); again.Estimate != second.Estimate {
+		t.Errorf("one decision was counted twice: %d, then %d", second.Estimate, again.Estimate)
+	}
+	// The next turn knows it; another model does not.
+	w.end()
+	w.begin()
+	if later := w.prepare(w.open(model(50_000, nil)), step(1)); later.Estimate < second.Estimate*9/10 {
+		t.Errorf("the next turn estimates %d", later.Estimate)
+	}
+	other := model(50_000, nil)
+	other.Name = "test/other"
+	if p := w.prepare(w.open(other), step(1)); p.Estimate > first.Estimate*11/10 {
+		t.Errorf("another model is estimated by the first one's reports: %d", p.Estimate)
+	}
+	if err := c.Observe(t.Context(), report("dec_nothing", 5)); err == nil {
+		t.Error("a decision that was never made was observed")
+	}
+}
+
+func TestAReportThatCannotBeKeptCostsNothingButTheCorrection(t *testing.T) {
+	w := newWorld(t)
+	c := w.open(model(50_000, nil), unobserving{w.store})
+	first := w.prepare(c, step(1))
+	if err := c.Observe(t.Context(), report(first.Decision, first.Estimate/4)); err == nil {
+		t.Fatal("it was kept")
+	}
+	if again := w.prepare(c, step(2)); again.Overflow || again.Estimate != first.Estimate {
+		t.Errorf("estimates after it: %d, then %d", first.Estimate, again.Estimate)
+	}
+}
+
+// unreadable is a store whose history cannot be read.
+type unreadable struct{ prompt.Journal }
+
+func (unreadable) LeaseCompaction(context.Context, id.Session, lease.Claim, int64) (prompt.LeaseAnswer, error) {
+	return "", errors.New("disk full")
+}
+
+func TestAStoreThatFailsIsAnError(t *testing.T) {
+	w := long(t)
+	if _, err := w.open(model(8_000, w.writer), unreadable{w.store}).Prepare(t.Context(), step(1)); err == nil || !strings.Contains(err.Error(), "disk full") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,131 @@
+package prompt
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/host/binding"
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/provider"
+)
+
+// Bounds of the window that a conversation reads, whatever the transcript's length.
+const (
+	maxMessages = 400
+	maxBytes    = 2 << 20
+)
+
+// Times of a compaction.
+const (
+	compactionTime = 2 * time.Minute        // a lease's life: longer than any summary takes
+	waitForOther   = 5 * time.Second        // how long Prepare waits for another's summary
+	pollOther      = 100 * time.Millisecond // how often it looks
+	restAfterFault = 5 * time.Minute        // nobody tries again before
+)
+
+// Config is what a Manager works with. All but Wait are required.
+type Config struct {
+	Journal Journal
+	IDs     *id.Source
+	Epoch   id.Epoch
+	Clock   func() time.Time
+	// Wait blocks for d or until ctx ends; nil: on the real clock.
+	Wait func(ctx context.Context, d time.Duration)
+}
+
+// Manager prepares what models are shown. It is safe for concurrent use.
+type Manager struct {
+	cfg Config
+
+	mu       sync.Mutex // guards counters
+	counters map[provider.Tokenizer]*counter
+}
+
+// New returns a Manager over cfg.
+func New(cfg Config) *Manager {
+	if cfg.Wait == nil {
+		cfg.Wait = wait
+	}
+	return &Manager{cfg: cfg, counters: map[provider.Tokenizer]*counter{}}
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+func (m *Manager) counter(kind provider.Tokenizer) *counter {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c, ok := m.counters[kind]
+	if !ok {
+		c = newCounter(kind)
+		m.counters[kind] = c
+	}
+	return c
+}
+
+// Model is the model that a turn talks to, as far as fitting goes.
+type Model struct {
+	Name      string          // the full name, under which it is calibrated
+	Limits    provider.Limits // normalised
+	MaxOutput int             // the core's own bound on an answer; 0: the model's
+	Summary   Summarizer      // nil: nobody summarises, and old groups are left out instead
+}
+
+// Conversation is one turn's view of its session. It is for one goroutine.
+type Conversation struct {
+	m     *Manager
+	turn  binding.Turn
+	model Model
+	count *counter
+
+	snapshot  Snapshot
+	groups    []group
+	calibrate Calibration
+	degraded  bool // an observation could not be kept: estimates are not corrected
+	given     map[id.Decision]decision
+}
+
+type decision struct{ step, estimate int }
+
+// Open reads the session's window for a turn. An error means that the history cannot be read.
+func (m *Manager) Open(ctx context.Context, turn binding.Turn, model Model) (*Conversation, error) {
+	c := &Conversation{m: m, turn: turn, model: model, count: m.counter(model.Limits.Tokenizer), given: map[id.Decision]decision{}}
+	if err := c.read(ctx); err != nil {
+		return nil, err
+	}
+	known, err := m.cfg.Journal.Calibration(ctx, model.Name)
+	if err != nil {
+		c.degraded = true // conservative estimates do without
+	}
+	c.calibrate = known
+	return c, nil
+}
+
+func (c *Conversation) read(ctx context.Context) error {
+	got, err := c.m.cfg.Journal.Context(ctx, c.turn.Principal(), c.turn.Session(), maxMessages, maxBytes)
+	if err != nil {
+		return fmt.Errorf("prompt: read the history of %s: %w", c.turn.Session(), err)
+	}
+	var history []said
+	for _, s := range got.Messages {
+		if s.Turn == c.turn.ID() { // this turn's messages come with each step
+			continue
+		}
+		m, err := decode(s.Body)
+		if err != nil {
+			return fmt.Errorf("prompt: message %s cannot be read: %w (`portcullis store check`)", s.ID, err)
+		}
+		history = append(history, said{s.ID, m})
+	}
+	got.Messages = nil
+	c.snapshot, c.groups = got, c.count.groups(history)
+	return nil
+}

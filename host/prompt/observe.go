@@ -1,0 +1,55 @@
+package prompt
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/provider"
+)
+
+// Report is what a model said about the request of one decision.
+type Report struct {
+	Decision     id.Decision
+	Usage        provider.Usage
+	FinishReason string
+	RequestID    string
+}
+
+// Observe keeps what a model reported; it is called after the answer was read and before the next Prepare or the turn's
+// end. The second time for one decision changes nothing. An error means that it was not kept: the answer is good all the
+// same and nothing is asked again, but from here on this conversation's estimates are not corrected.
+func (c *Conversation) Observe(ctx context.Context, r Report) error {
+	given, ok := c.given[r.Decision]
+	if !ok {
+		return fmt.Errorf("prompt: observe: decision %q is not of this turn", r.Decision)
+	}
+	now, err := c.m.cfg.Journal.Observe(ctx, Observation{
+		Decision: r.Decision, Session: c.turn.Session(), Turn: c.turn.ID(), Step: given.step, Provider: c.model.Name,
+		Estimate: given.estimate, Usage: r.Usage, FinishReason: r.FinishReason, RequestID: r.RequestID, At: c.m.cfg.Clock(),
+	})
+	if err != nil {
+		c.degraded = true
+		return fmt.Errorf("prompt: keep the observation of %s: %w", r.Decision, err)
+	}
+	c.calibrate = now
+	return nil
+}
+
+// Advance is the calibration after one more observation: the highest ratio of late, which falls slowly when the model
+// reports less. A report of no usage, or of a prompt that was estimated as nothing, tells nothing.
+func (k Calibration) Advance(o Observation) Calibration {
+	if !o.Usage.Reported || o.Estimate <= 0 || o.Usage.Prompt() <= 0 {
+		return k
+	}
+	ratio := min(float64(o.Usage.Prompt())/float64(o.Estimate), maxRatio)
+	if k.Samples > 0 {
+		ratio = max(ratio, k.Ratio*fall+ratio*(1-fall))
+	}
+	return Calibration{Samples: k.Samples + 1, Ratio: ratio}
+}
+
+const (
+	maxRatio = 8   // what a report may raise estimates by: beyond it the report is wrong
+	fall     = 0.9 // how much of the old ratio stays with each lower report
+)

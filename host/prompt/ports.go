@@ -1,0 +1,95 @@
+package prompt
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/lease"
+	"github.com/b3abf3ee/portcullis/host/provider"
+	"github.com/b3abf3ee/portcullis/policy/principal"
+)
+
+// Stored is one message of a session's history as the store keeps it.
+type Stored struct {
+	ID   id.Message
+	Turn id.Turn
+	Body json.RawMessage // a [provider.Message] as JSON, in the model view
+}
+
+// Summary stands for the older part of a session. The zero Summary stands for nothing.
+type Summary struct {
+	Text   string     // in the model view
+	Cutoff id.Message // the last message that it stands for
+	Model  string     // who wrote it
+	At     time.Time
+}
+
+// Snapshot is what a session's history is now, within bounds.
+type Snapshot struct {
+	Revision int64 // of the summary: 0 before there is one, then one more each time
+	Summary  Summary
+	Messages []Stored // after the cutoff, oldest first, the newest that fit the bounds
+	Older    bool     // messages after the cutoff lie before these
+}
+
+// LeaseAnswer is how a store took the wish to compact.
+type LeaseAnswer string
+
+// The answers. Only Acquired gives the right to commit.
+const (
+	Acquired LeaseAnswer = "acquired"
+	Held     LeaseAnswer = "held"    // another is at it
+	Moved    LeaseAnswer = "moved"   // there is another summary already: read again
+	Resting  LeaseAnswer = "resting" // a summary failed not long ago
+)
+
+// Calibration is what a model's reports say about our estimates, per model.
+type Calibration struct {
+	Samples int64
+	Ratio   float64 // tokens reported for each one estimated, the highest of late; meaningless without samples
+}
+
+// Observation is what a model reported about one prepared request.
+type Observation struct {
+	Decision     id.Decision
+	Session      id.Session
+	Turn         id.Turn
+	Step         int
+	Provider     string // the model's full name
+	Estimate     int    // of the whole prompt, before calibration
+	Usage        provider.Usage
+	FinishReason string
+	RequestID    string // the vendor's, may be empty
+	At           time.Time
+}
+
+// Journal keeps summaries and observations. Each method is one transaction.
+type Journal interface {
+	// Context reads a session's window: at most limit messages and maxBytes of bodies. Its cost does not depend on the
+	// length of the transcript. The owner predicate is in the query; what the scope does not reach is empty.
+	Context(ctx context.Context, by principal.Scope, s id.Session, limit, maxBytes int) (Snapshot, error)
+	// LeaseCompaction asks for the right to write the summary that follows revision, until the claim's expiry. A lease
+	// that has run out is taken over.
+	LeaseCompaction(ctx context.Context, s id.Session, c lease.Claim, revision int64) (LeaseAnswer, error)
+	// CommitSummary writes summary and cutoff together and ends the lease; false, with nothing written, when the lease is
+	// not c's any more, the revision has moved, or the cutoff is not a message of the session after the one before.
+	CommitSummary(ctx context.Context, s id.Session, c lease.Claim, revision int64, sum Summary) (bool, error)
+	// ReleaseCompaction ends c's lease, if it still is; nobody gets one before rest.
+	ReleaseCompaction(ctx context.Context, s id.Session, c lease.Claim, rest time.Time) error
+	// Calibration reads what is known of a model; zero when nothing is.
+	Calibration(ctx context.Context, model string) (Calibration, error)
+	// Observe appends an observation and advances the model's calibration with it; the second time the same decision is
+	// observed nothing changes. It returns the calibration as it stands.
+	Observe(ctx context.Context, o Observation) (Calibration, error)
+}
+
+// Summarizer writes summaries, by [Summarize] for example.
+type Summarizer interface {
+	// Summarize returns the text that will stand for messages, of at most tokens. before is the summary that they follow,
+	// which the new one replaces. It must end when ctx does.
+	Summarize(ctx context.Context, before string, messages []provider.Message, tokens int) (string, error)
+	// Name is the model's.
+	Name() string
+}

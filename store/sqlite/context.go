@@ -1,0 +1,216 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/lease"
+	"github.com/b3abf3ee/portcullis/host/prompt"
+	"github.com/b3abf3ee/portcullis/policy/principal"
+	"github.com/b3abf3ee/portcullis/store/internal/rule"
+)
+
+// Context reads a session's summary and the newest messages after its cutoff; see [prompt.Journal].
+func (s *Store) Context(ctx context.Context, by principal.Scope, session id.Session, limit, maxBytes int) (prompt.Snapshot, error) {
+	rc, err := s.accept(by)
+	if err == nil {
+		err = rule.Window(limit, maxBytes)
+	}
+	if err != nil {
+		return prompt.Snapshot{}, wrapf(err, "read the context of %s", session)
+	}
+	l := rule.Lookup{What: lookupSession, ID: string(session)}
+	if found, err := s.reaches(ctx, rc, l, string(session)); err != nil || !found {
+		return prompt.Snapshot{}, wrapf(err, "read the context of %s", session)
+	}
+	var (
+		got    prompt.Snapshot
+		cutoff int64
+		at     int64
+	)
+	err = s.reader.row(ctx, `SELECT p.revision, p.text, p.cutoff, m.id, p.model, p.at FROM summaries p
+		JOIN messages m ON m.seq = p.cutoff WHERE p.session_id = ? AND `+reached("p.session_id"), string(session), rc.all, rc.allowed).
+		Scan(&got.Revision, &got.Summary.Text, &cutoff, &got.Summary.Cutoff, &got.Summary.Model, &at)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return prompt.Snapshot{}, wrapf(err, "read the summary of %s", session)
+	}
+	if got.Revision > 0 {
+		got.Summary.At = time.UnixMilli(at).UTC()
+	}
+	got.Messages, got.Older, err = s.after(ctx, rc, session, cutoff, limit, maxBytes)
+	return got, wrapf(err, "read the context of %s", session)
+}
+
+// after walks back from the newest message to the cutoff and stops at the first that does not fit.
+func (s *Store) after(ctx context.Context, rc reach, session id.Session, cutoff int64, limit, maxBytes int) (out []prompt.Stored, older bool, err error) {
+	rows, err := s.reader.rows(ctx, `SELECT m.id, m.turn_id, m.body FROM messages m
+		WHERE m.session_id = ? AND m.seq > ? AND `+reached("m.session_id")+` ORDER BY m.seq DESC LIMIT ?`,
+		string(session), cutoff, rc.all, rc.allowed, limit+1)
+	if err != nil {
+		return nil, false, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var (
+			one  prompt.Stored
+			body string
+		)
+		if err := rows.Scan(&one.ID, &one.Turn, &body); err != nil {
+			return nil, false, err
+		}
+		if maxBytes -= len(body); maxBytes < 0 || len(out) == limit {
+			older = true
+			break
+		}
+		one.Body = raw(body)
+		out = append(out, one)
+	}
+	slices.Reverse(out)
+	return out, older, rows.Err()
+}
+
+// LeaseCompaction asks for the right to write a summary; see [prompt.Journal].
+func (s *Store) LeaseCompaction(ctx context.Context, session id.Session, c lease.Claim, revision int64) (prompt.LeaseAnswer, error) {
+	var answer prompt.LeaseAnswer
+	err := rule.Compaction(c, s.clock())
+	if err == nil {
+		err = s.write(ctx, func(t *tx) error {
+			now, err := t.revision(session)
+			if err != nil {
+				return err
+			}
+			if now != revision {
+				answer = prompt.Moved
+				return nil
+			}
+			var (
+				token         string
+				expires, rest int64
+			)
+			err = t.row(`SELECT token, expires_at, rest_until FROM compactions WHERE session_id = ?`, string(session)).Scan(&token, &expires, &rest)
+			at := t.now.UnixMilli()
+			switch {
+			case err != nil && !errors.Is(err, sql.ErrNoRows):
+				return err
+			case token != "" && expires > at:
+				answer = prompt.Held
+				return nil
+			case rest > at:
+				answer = prompt.Resting
+				return nil
+			}
+			answer = prompt.Acquired
+			return t.must(`INSERT INTO compactions (session_id, token, epoch, expires_at, rest_until) VALUES (?, ?, ?, ?, 0)
+				ON CONFLICT DO UPDATE SET token = excluded.token, epoch = excluded.epoch, expires_at = excluded.expires_at, rest_until = 0`,
+				string(session), string(c.Token), string(c.Epoch), c.Expires.UnixMilli())
+		})
+	}
+	if err != nil {
+		return "", wrapf(err, "lease the compaction of %s", session)
+	}
+	return answer, nil
+}
+
+func (t *tx) revision(session id.Session) (n int64, err error) {
+	err = t.row(`SELECT revision FROM summaries WHERE session_id = ?`, string(session)).Scan(&n)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return n, err
+}
+
+// CommitSummary writes a summary with its cutoff and ends the lease; see [prompt.Journal].
+func (s *Store) CommitSummary(ctx context.Context, session id.Session, c lease.Claim, revision int64, sum prompt.Summary) (bool, error) {
+	var done bool
+	err := rule.Summary(sum)
+	if err == nil {
+		err = s.write(ctx, func(t *tx) error {
+			done = false
+			n, err := t.exec(`DELETE FROM compactions WHERE session_id = ? AND token = ? AND epoch = ? AND expires_at > ?`,
+				string(session), string(c.Token), string(c.Epoch), t.now.UnixMilli())
+			if err != nil || n == 0 {
+				return err
+			}
+			n, err = t.exec(`INSERT INTO summaries (session_id, revision, text, cutoff, model, at)
+				SELECT m.session_id, ? + 1, ?, m.seq, ?, ? FROM messages m
+				WHERE m.id = ? AND m.session_id = ? AND m.seq > coalesce((SELECT cutoff FROM summaries WHERE session_id = m.session_id), 0)
+					AND coalesce((SELECT revision FROM summaries WHERE session_id = m.session_id), 0) = ?
+				ON CONFLICT DO UPDATE SET revision = excluded.revision, text = excluded.text, cutoff = excluded.cutoff,
+					model = excluded.model, at = excluded.at`,
+				revision, sum.Text, sum.Model, sum.At.UnixMilli(), string(sum.Cutoff), string(session), revision)
+			done = n == 1
+			return err
+		})
+	}
+	if err != nil {
+		return false, wrapf(err, "commit the summary of %s", session)
+	}
+	return done, nil
+}
+
+// ReleaseCompaction ends a lease; see [prompt.Journal].
+func (s *Store) ReleaseCompaction(ctx context.Context, session id.Session, c lease.Claim, rest time.Time) error {
+	err := s.write(ctx, func(t *tx) error {
+		until := int64(0)
+		if !rest.IsZero() {
+			until = rest.UnixMilli()
+		}
+		_, err := t.exec(`UPDATE compactions SET token = '', rest_until = ? WHERE session_id = ? AND token = ? AND epoch = ?`,
+			until, string(session), string(c.Token), string(c.Epoch))
+		return err
+	})
+	return wrapf(err, "release the compaction of %s", session)
+}
+
+// Calibration reads what is known of a model; see [prompt.Journal].
+func (s *Store) Calibration(ctx context.Context, model string) (prompt.Calibration, error) {
+	k, err := calibration(s.reader.row(ctx, calibrationOf, model))
+	return k, wrapf(err, "read the calibration of %s", model)
+}
+
+const calibrationOf = `SELECT samples, ratio FROM calibrations WHERE model = ?`
+
+func calibration(r row) (k prompt.Calibration, err error) {
+	err = r.Scan(&k.Samples, &k.Ratio)
+	if errors.Is(err, sql.ErrNoRows) {
+		return prompt.Calibration{}, nil
+	}
+	return k, err
+}
+
+// Observe appends an observation and advances the calibration; see [prompt.Journal].
+func (s *Store) Observe(ctx context.Context, o prompt.Observation) (prompt.Calibration, error) {
+	var now prompt.Calibration
+	err := rule.Observation(o)
+	if err == nil {
+		err = s.write(ctx, func(t *tx) error {
+			var err error
+			if st, err := t.stand(o.Turn); err != nil || st.session != o.Session {
+				return errors.Join(errors.New("there is no such turn of the session"), err)
+			}
+			if now, err = calibration(t.row(calibrationOf, o.Provider)); err != nil {
+				return err
+			}
+			n, err := t.exec(`INSERT INTO observations (decision, session_id, turn_id, step, model, estimate, tokens_input, tokens_output,
+					tokens_cache_read, tokens_cache_write, reported, finish, vendor_request, at)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (decision) DO NOTHING`,
+				string(o.Decision), string(o.Session), string(o.Turn), o.Step, o.Provider, o.Estimate, o.Usage.Input, o.Usage.Output,
+				o.Usage.CacheRead, o.Usage.CacheWrite, o.Usage.Reported, o.FinishReason, o.RequestID, o.At.UnixMilli())
+			next := now.Advance(o)
+			if err != nil || n == 0 || next == now {
+				return err
+			}
+			now = next
+			return t.must(`INSERT INTO calibrations (model, samples, ratio) VALUES (?, ?, ?)
+				ON CONFLICT DO UPDATE SET samples = excluded.samples, ratio = excluded.ratio`, o.Provider, now.Samples, now.Ratio)
+		})
+	}
+	if err != nil {
+		return prompt.Calibration{}, wrapf(err, "keep the observation %s", o.Decision)
+	}
+	return now, nil
+}

@@ -1,0 +1,251 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/host/lease"
+	"github.com/b3abf3ee/portcullis/host/prompt"
+	"github.com/b3abf3ee/portcullis/host/provider"
+	"github.com/b3abf3ee/portcullis/host/turn"
+)
+
+func contextCases() []testCase {
+	return []testCase{
+		{"a summary and its cutoff come together", summaryCommits},
+		{"one writes a summary at a time", oneCompacts},
+		{"a summary only goes on", summaryGoesOn},
+		{"a failed summary rests", compactionRests},
+		{"a context is its owner's", contextOwned},
+		{"an observation counts once", observedOnce},
+	}
+}
+
+// history is a session with n stored messages.
+func (w *world) history(t *testing.T, n int) (live, []turn.Message) {
+	t.Helper()
+	l := w.start(t, alice(), bound())
+	var all []turn.Message
+	for i := range n {
+		all = append(all, w.message(l, "user", fmt.Sprint(i)))
+	}
+	if how, err := w.Store.Append(w.ctx, l.turn, l.claim, all); err != nil || how != turn.Written {
+		t.Fatal(how, err)
+	}
+	return l, all
+}
+
+func (w *world) writer() lease.Claim {
+	return lease.Claim{Token: w.ids.Lease(), Epoch: w.epoch, Expires: w.Clock.Now().Add(time.Minute)}
+}
+
+func (w *world) lease(t *testing.T, l live, c lease.Claim, revision int64) prompt.LeaseAnswer {
+	t.Helper()
+	how, err := w.Store.LeaseCompaction(w.ctx, l.session, c, revision)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return how
+}
+
+func (w *world) summarise(t *testing.T, l live, c lease.Claim, revision int64, cutoff turn.Message) bool {
+	t.Helper()
+	ok, err := w.Store.CommitSummary(w.ctx, l.session, c, revision, prompt.Summary{
+		Text: fmt.Sprint("sum ", revision+1), Cutoff: cutoff.ID, Model: "m", At: w.Clock.Now(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ok
+}
+
+func (w *world) context(t *testing.T, l live, limit, bytes int) (prompt.Snapshot, []string) {
+	t.Helper()
+	got, err := w.Store.Context(w.ctx, w.operator(t), l.session, limit, bytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bodies []string
+	for _, m := range got.Messages {
+		bodies = append(bodies, string(m.Body))
+	}
+	return got, bodies
+}
+
+func summaryCommits(t *testing.T, w *world) {
+	l, all := w.history(t, 6)
+	got, bodies := w.context(t, l, 10, 1000)
+	if got.Revision != 0 || got.Summary != (prompt.Summary{}) || got.Older || len(bodies) != 6 {
+		t.Errorf("without a summary: %+v, %q", got, bodies)
+	}
+	if got, bodies := w.context(t, l, 4, 1000); !got.Older || !slices.Equal(bodies, []string{"2", "3", "4", "5"}) {
+		t.Errorf("the newest four: %v %q", got.Older, bodies)
+	}
+	if got, bodies := w.context(t, l, 10, 2); !got.Older || !slices.Equal(bodies, []string{"4", "5"}) {
+		t.Errorf("two bytes: %v %q", got.Older, bodies)
+	}
+	c := w.writer()
+	if how := w.lease(t, l, c, 0); how != prompt.Acquired {
+		t.Fatal(how)
+	}
+	if !w.summarise(t, l, c, 0, all[3]) {
+		t.Fatal("not committed")
+	}
+	got, bodies = w.context(t, l, 10, 1000)
+	if got.Revision != 1 || got.Summary.Text != "sum 1" || got.Summary.Cutoff != all[3].ID || got.Summary.Model != "m" || got.Summary.At.IsZero() {
+		t.Errorf("the summary: %+v", got)
+	}
+	if got.Older || !slices.Equal(bodies, []string{"4", "5"}) {
+		t.Errorf("after the cutoff: %v %q", got.Older, bodies)
+	}
+}
+
+func oneCompacts(t *testing.T, w *world) {
+	l, all := w.history(t, 3)
+	first, second := w.writer(), w.writer()
+	if how := w.lease(t, l, first, 0); how != prompt.Acquired {
+		t.Fatal(how)
+	}
+	if how := w.lease(t, l, second, 0); how != prompt.Held {
+		t.Errorf("a second writer: %s", how)
+	}
+	if w.summarise(t, l, second, 0, all[0]) {
+		t.Error("a writer without the lease committed")
+	}
+	w.Clock.Advance(2 * time.Minute)
+	if w.summarise(t, l, first, 0, all[0]) {
+		t.Error("a writer whose lease is over committed")
+	}
+	second = w.writer()
+	if how := w.lease(t, l, second, 0); how != prompt.Acquired {
+		t.Errorf("a lease that is over was not taken over: %s", how)
+	}
+	if !w.summarise(t, l, second, 0, all[0]) || w.summarise(t, l, second, 0, all[1]) {
+		t.Error("a lease commits once")
+	}
+	if how := w.lease(t, l, w.writer(), 0); how != prompt.Moved {
+		t.Errorf("after the summary: %s", how)
+	}
+	if how, err := w.Store.LeaseCompaction(w.ctx, l.session, first, 1); err == nil {
+		t.Errorf("a claim that is over: %s", how)
+	}
+}
+
+func summaryGoesOn(t *testing.T, w *world) {
+	l, all := w.history(t, 4)
+	other, theirs := w.start(t, bob(), bound()), w.message(live{}, "user", "1")
+	theirs.Turn = other.turn
+	if how, err := w.Store.Append(w.ctx, other.turn, other.claim, []turn.Message{theirs}); err != nil || how != turn.Written {
+		t.Fatal(how, err)
+	}
+	commit := func(revision int64, cutoff turn.Message) bool {
+		t.Helper()
+		c := w.writer()
+		if how := w.lease(t, l, c, revision); how != prompt.Acquired {
+			t.Fatalf("revision %d: %s", revision, how)
+		}
+		return w.summarise(t, l, c, revision, cutoff)
+	}
+	if commit(0, theirs) || commit(0, turn.Message{ID: w.ids.Message()}) {
+		t.Error("a summary that stands for another session's message, or for none")
+	}
+	if !commit(0, all[1]) {
+		t.Fatal("not committed")
+	}
+	if how := w.lease(t, l, w.writer(), 0); how != prompt.Moved {
+		t.Errorf("a lease for a revision that is gone: %s", how)
+	}
+	if commit(1, all[0]) || commit(1, all[1]) {
+		t.Error("a summary went back")
+	}
+	if !commit(1, all[2]) {
+		t.Error("a summary did not go on")
+	}
+	if got, _ := w.context(t, l, 10, 1000); got.Revision != 2 || got.Summary.Text != "sum 2" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func compactionRests(t *testing.T, w *world) {
+	l, _ := w.history(t, 2)
+	c := w.writer()
+	if how := w.lease(t, l, c, 0); how != prompt.Acquired {
+		t.Fatal(how)
+	}
+	release := func(c lease.Claim, rest time.Time) {
+		t.Helper()
+		if err := w.Store.ReleaseCompaction(w.ctx, l.session, c, rest); err != nil {
+			t.Fatal(err)
+		}
+	}
+	release(w.writer(), time.Time{})
+	if how := w.lease(t, l, w.writer(), 0); how != prompt.Held {
+		t.Errorf("another's release ended the lease: %s", how)
+	}
+	release(c, w.Clock.Now().Add(30*time.Second))
+	if how := w.lease(t, l, w.writer(), 0); how != prompt.Resting {
+		t.Errorf("while it rests: %s", how)
+	}
+	w.Clock.Advance(31 * time.Second)
+	c = w.writer()
+	if how := w.lease(t, l, c, 0); how != prompt.Acquired {
+		t.Errorf("after the rest: %s", how)
+	}
+	release(c, time.Time{})
+	if how := w.lease(t, l, w.writer(), 0); how != prompt.Acquired {
+		t.Errorf("after a release without rest: %s", how)
+	}
+}
+
+func contextOwned(t *testing.T, w *world) {
+	l, _ := w.history(t, 2)
+	theirs := w.start(t, bob(), bound())
+	got, err := w.Store.Context(w.ctx, w.scope(t, bob(), theirs.session), l.session, 10, 1000)
+	if err != nil || len(got.Messages) != 0 || got.Revision != 0 {
+		t.Errorf("another's session: %+v, %v", got, err)
+	}
+	if got, err := w.Store.Context(w.ctx, w.scope(t, alice(), l.session), l.session, 10, 1000); err != nil || len(got.Messages) != 2 {
+		t.Errorf("the own session: %+v, %v", got, err)
+	}
+	if _, err := w.Store.Context(w.ctx, w.operator(t), l.session, 0, 1000); err == nil {
+		t.Error("a window of no messages")
+	}
+}
+
+func observedOnce(t *testing.T, w *world) {
+	l, _ := w.history(t, 1)
+	o := prompt.Observation{
+		Decision: w.ids.Decision(), Session: l.session, Turn: l.turn, Step: 1, Provider: "p/m", Estimate: 100,
+		Usage: provider.Usage{Input: 100, CacheRead: 50, Output: 7, Reported: true}, FinishReason: "stop", At: w.Clock.Now(),
+	}
+	for range 2 {
+		got, err := w.Store.Observe(w.ctx, o)
+		if err != nil || got != (prompt.Calibration{Samples: 1, Ratio: 1.5}) {
+			t.Fatalf("%+v, %v", got, err)
+		}
+	}
+	o.Decision, o.Usage.Reported = w.ids.Decision(), false
+	if got, err := w.Store.Observe(w.ctx, o); err != nil || got.Samples != 1 {
+		t.Errorf("a report of nothing: %+v, %v", got, err)
+	}
+	if got, err := w.Store.Calibration(w.ctx, "p/m"); err != nil || got.Ratio != 1.5 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err := w.Store.Calibration(w.ctx, "p/other"); err != nil || got != (prompt.Calibration{}) {
+		t.Errorf("another model: %+v, %v", got, err)
+	}
+	for name, bad := range map[string]func(*prompt.Observation){
+		"no decision":  func(o *prompt.Observation) { o.Decision = "" },
+		"unknown turn": func(o *prompt.Observation) { o.Turn = w.ids.Turn() },
+		"below zero":   func(o *prompt.Observation) { o.Usage.Output = -1 },
+	} {
+		one := o
+		one.Decision = w.ids.Decision()
+		bad(&one)
+		if _, err := w.Store.Observe(w.ctx, one); err == nil {
+			t.Errorf("%s was kept", name)
+		}
+	}
+}
