@@ -20,6 +20,7 @@ import (
 // callers are all that reach the network. A new way out of the gate adds a line, and is held to every form.
 var callers = []caller{
 	{name: "plugin HTTP", follows: true, fetch: fetchAsPlugin},
+	{name: "plugin HTTP with a credential", follows: true, secure: true, bound: true, fetch: fetchWithCredential},
 	{name: "provider", fetch: fetchAsProvider},
 	{name: "client of the host", secure: true, fetch: fetchAsClient},
 }
@@ -30,6 +31,7 @@ type caller struct {
 	name    string
 	follows bool // redirects; the others hand them back
 	secure  bool // reaches public addresses over https only
+	bound   bool // carries a credential of the host
 	fetch   func(t *testing.T, w *world, b *book, q question) outcome
 }
 
@@ -48,7 +50,21 @@ type outcome struct {
 }
 
 func fetchAsPlugin(t *testing.T, w *world, b *book, q question) outcome {
+	return fetchWith(t, w, b, q, anywhere(t))
+}
+
+// fetchWithCredential is a plugin's request with a credential that the manifest declares for the very origin.
+func fetchWithCredential(t *testing.T, w *world, b *book, q question) outcome {
 	call := anywhere(t)
+	if target, v := egress.ParseURL(q.url); v.Allowed && target.Scheme() == "https" {
+		if _, err := egress.NewPolicy(egress.Rule{Host: target.Host()}); err == nil {
+			call = carrying(t, place(wire.InHeader, "X-Api-Key", "", target.Origin(), ""))
+		}
+	}
+	return fetchWith(t, w, b, q, call)
+}
+
+func fetchWith(t *testing.T, w *world, b *book, q question, call PluginCall) outcome {
 	grants := []string{"net.fetch:*"}
 	for _, text := range append([]string{q.url}, q.to...) {
 		target, v := egress.ParseURL(text)
@@ -186,6 +202,21 @@ func (c caller) of(raw string) string {
 	return "https://" + host + tail
 }
 
+// wants is the code that this caller refuses a form with.
+func (c caller) wants(f form) egress.Reason {
+	switch {
+	case f.status == 0:
+	case !c.follows:
+		return RedirectNotFollowed
+	case c.bound:
+		switch f.want {
+		case egress.PrivateAddress, egress.MetadataAddress, egress.NonRoutableAddress, egress.MetadataHostname, egress.DNSNoAddresses, BodyRedirect:
+			return CredentialRedirect // before it is asked where it leads
+		}
+	}
+	return f.want
+}
+
 // trap is a world whose name server is as lenient as any, and where every address that a form is after has a server.
 func (c caller) trap(t *testing.T, f form, target netip.Addr) *world {
 	w := newWorld(t)
@@ -201,7 +232,7 @@ func (c caller) trap(t *testing.T, f form, target netip.Addr) *world {
 	}
 	h := say("outside")
 	if f.status != 0 {
-		h = sends(f.status, f.location)
+		h = sends(f.status, c.of(f.location))
 	}
 	if f.status != 0 || f.twice {
 		if c.secure {
@@ -280,15 +311,12 @@ func TestSSRF(t *testing.T) {
 				w, b := c.trap(t, f.form, f.at), &book{}
 				q := question{url: c.of(f.url), body: f.body}
 				if f.status != 0 {
-					base, _ := egress.ParseURL(f.url)
-					if to, v := base.Resolve(f.location); v.Allowed {
+					base, _ := egress.ParseURL(q.url)
+					if to, v := base.Resolve(c.of(f.location)); v.Allowed {
 						q.to = []string{to.String()}
 					}
 				}
-				want := f.want
-				if f.status != 0 && !c.follows {
-					want = RedirectNotFollowed
-				}
+				want := c.wants(f.form)
 				if f.twice {
 					if got := c.fetch(t, w, b, q); got.body != "outside" {
 						t.Errorf("%s: the first request: %+v", f.name, got)
