@@ -17,6 +17,7 @@
 // name and number; then each view is rendered from those findings within its own bounds. Masks cannot be taken for
 // values: [ContainsSentinel] finds them, so that an effect whose input has one can be refused.
 //
-// What it cannot see: encryption, compression, hashes, other transforms, and a value split over two strings. There
+// What it cannot see: encryption, compression, hashes, other transforms, a value split over two strings, and in a [Stream]
+// a value whose encoding has white space in it and takes more than ten bytes for each of its own. There
 // is no I/O, no clock and no state here, and nothing survives a crash; a Set is rebuilt from what the host holds.
 package redact

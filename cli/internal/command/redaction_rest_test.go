@@ -51,13 +51,23 @@ func (n *nest) nothingIsLeft(values ...string) {
 // keep copies the home without its vault, and everything that was said, to where another program looks for secrets.
 func (n *nest) keep(dir string) {
 	n.t.Helper()
-	copyHome(n.t, n.home.Path, filepath.Join(dir, "home"))
+	run := filepath.Join(dir, "run")
+	if err := os.Mkdir(run, 0o700); err != nil {
+		n.t.Fatal(err)
+	}
+	copyHome(n.t, n.home.Path, filepath.Join(run, "home"))
 	for _, name := range []string{secret.FileName, secret.IdentityName} {
-		if err := os.Remove(filepath.Join(dir, "home", name)); err != nil {
+		if err := os.Remove(filepath.Join(run, "home", name)); err != nil {
 			n.t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "said.txt"), n.said.Bytes(), 0o600); err != nil {
-		n.t.Fatal(err)
+	var planted bytes.Buffer
+	for _, p := range elevenPlaces() {
+		planted.WriteString(p.secret + "\n")
+	}
+	for name, data := range map[string][]byte{"run/said.txt": n.said.Bytes(), "planted.txt": planted.Bytes()} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			n.t.Fatal(err)
+		}
 	}
 }
