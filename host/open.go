@@ -85,6 +85,8 @@ type Host struct {
 	opened bool // whether engine was ever made
 	closed bool
 
+	revisions map[string]string // of each core, as its last turn found it; guarded by mu
+
 	veil   sync.Mutex // guards what follows
 	veiled redact.Set // what turns hid so far
 	knows  bool       // whether veiled was ever filled
@@ -114,7 +116,7 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 	}
 	h := &Host{
 		cfg: cfg, settings: settings, ids: id.NewSource(cfg.Clock, cfg.Rand), plugins: plugin.At(cfg.Home),
-		loaded: map[string]*loading{}, models: map[string]provider.Model{},
+		loaded: map[string]*loading{}, models: map[string]provider.Model{}, revisions: map[string]string{},
 		secrets: secret.Reader{Home: cfg.Home, Lookup: os.LookupEnv, Vault: secret.Open(cfg.Home, settings.Identity, cfg.Clock), Clock: cfg.Clock},
 	}
 	h.cfg.Log = hidingLog{cfg.Log, h.Hidden}

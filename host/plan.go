@@ -115,6 +115,18 @@ func entries(tools []effect.Tool) []approval.Entry {
 	return out
 }
 
+// noteRevision ends what was allowed and is being asked under another revision of a core, forwards or back, as soon as a
+// turn finds that the core has changed.
+func (h *Host) noteRevision(c core.Core) {
+	h.mu.Lock()
+	before := h.revisions[c.ID()]
+	h.revisions[c.ID()] = c.Revision()
+	h.mu.Unlock()
+	if before != "" && before != c.Revision() {
+		h.gate.EndCore(c.ID())
+	}
+}
+
 // planner pins a core for one turn.
 type planner struct{ h *Host }
 
@@ -129,6 +141,7 @@ func (p planner) Plan(ctx context.Context, req turn.Request) (turn.Plan, error) 
 	if req.Revision != "" && req.Revision != c.Revision() {
 		return turn.Plan{}, fmt.Errorf("core %s is at revision %s now, and the request pins %s", c.ID(), c.Revision(), req.Revision)
 	}
+	p.h.noteRevision(c)
 	var model provider.Model
 	var asked core.Model
 	if !req.Direct {

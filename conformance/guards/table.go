@@ -202,6 +202,7 @@ func approving() []guard {
 		{"revoked-allowances", "store/internal/rule/approval.go", "\tcase !q.Revoked.IsZero():\n\t\treturn effect.ApprovalRevoked", "\tcase false:\n\t\treturn effect.ApprovalRevoked", inMemory, "TestContract"},
 		{"allowed-before-it-starts", "store/internal/rule/approval.go", " || q.State != approval.Allowed:", ":", inMemory, "TestContract"},
 		{"typed-ahead", "cli/internal/console/lines.go", "\t\tif _, err := l.buf.Discard(l.buf.Buffered()); err != nil {", "\t\tif _, err := l.buf.Discard(0); err != nil {", inConsole, "TestDrainForgetsWhatWasTypedAhead"},
+		{"left-revisions", "host/plan.go", "\t\th.gate.EndCore(c.ID())\n", "", inHost, "TestAnotherRevisionEndsTheQuestionsOfTheOneBefore"},
 		{"left-sessions", "host/turn/admit.go", "\t\tif moves && before != got.Session {", "\t\tif moves && before == \"\" {", inTurn, "TestWhoLeavesASessionIsTold"},
 		{"in-time-when-used", "store/internal/rule/approval.go", "\tcase nowMillis >= q.Expires.UnixMilli():\n\t\treturn effect.ApprovalExpired", "\tcase false:\n\t\treturn effect.ApprovalExpired", inMemory, "TestContract"},
 	}

@@ -6,10 +6,10 @@
 //	1 request     the Ref is of this catalog and turn; arguments are strict, bounded and fit the schema
 //	2 scope       the principal may act in the session and see the tool
 //	3 capability  the core's snapshot and the operator's grants to the plugin cover what the tool needs
-//	4 host checks workspace, deadline and output bounds
-//	5 approval    auto, ask or deny; asking is durable
+//	4 host checks workspace, deadline and output bounds; what the adapter plans to run
+//	5 approval    auto, ask or deny; asking is durable; after an answer the plan must still be the one that was shown
 //	6 secrets     only what was granted is bound; an unresolved one stops the effect
-//	7 run         effect.started is durable, then the adapter runs under deadline and cancellation
+//	7 run         effect.started is durable and has used its approval, then the adapter runs under deadline and cancellation
 //	8 record      the result is validated, redacted into five views and effect.finished is durable
 //
 // What it refuses: an effect whose audit row cannot be written does not run; an effect that ran but whose end cannot
