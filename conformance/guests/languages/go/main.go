@@ -88,5 +88,8 @@ func Fault(_ context.Context, in FaultIn, _ sdk.Host) (struct{}, error) {
 
 func recurse(n int) int {
 	deep = n
+	if n < 0 {
+		return 0
+	}
 	return recurse(n+1) ^ deep
 }
