@@ -26,6 +26,7 @@ const (
 // table is every guard, in the order a module and its call meet them.
 func table() []guard {
 	return slices.Concat(
+		reading(),
 		finding(), hiding(),
 		verifying(), metering(), loading(), calling(), answering(),
 		deciding(), approving(), authority(), reaching(),

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -64,20 +65,23 @@ func BenchmarkTwentyGoPlugins(b *testing.B) {
 		ready := sandbox.Resident(b)
 		b.ReportMetric(float64(ready)/mb, "MB-ready")
 
-		first := call(loaded[0])
+		call(loaded[0])
 		b.ReportMetric(float64(sandbox.Resident(b)-ready)/mb, "MB-a-plugin")
-		alone, err := loaded[1].LoadOnly(b.Context())
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.ReportMetric(float64(first)/float64(alone), "x-first-call-over-cached-compile")
 		for _, p := range loaded[:hot] {
 			call(p)
 		}
 		b.ReportMetric(float64(sandbox.Resident(b))/mb, "MB-4-hot")
-		for _, p := range loaded {
-			call(p)
+		var first, alone []time.Duration // in turns, as both are tens of milliseconds on a machine that does other things
+		for _, p := range loaded[hot:] {
+			only, err := p.LoadOnly(b.Context())
+			if err != nil {
+				b.Fatal(err)
+			}
+			alone, first = append(alone, only), append(first, call(p))
 		}
+		slices.Sort(first)
+		slices.Sort(alone)
+		b.ReportMetric(float64(first[len(first)/2])/float64(alone[len(alone)/2]), "x-first-call-over-cached-compile")
 		used := sandbox.Resident(b)
 		b.ReportMetric(float64(used)/mb, "MB-all-called")
 		for _, p := range loaded {
