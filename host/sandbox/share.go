@@ -36,7 +36,10 @@ func (e *Engine) quit(s *share) {
 // acquire waits for a slot of the plugin's share and then for one of the
 // engine's. When ctx or the engine ends first it holds neither.
 func (e *Engine) acquire(ctx context.Context, s *share) bool {
-	for _, slots := range []chan struct{}{s.slots, e.slots} {
+	for _, slots := range [...]chan struct{}{s.slots, e.slots} {
+		if tried(slots) {
+			continue
+		}
 		select {
 		case slots <- struct{}{}:
 			continue
@@ -49,6 +52,17 @@ func (e *Engine) acquire(ctx context.Context, s *share) bool {
 		return false
 	}
 	return true
+}
+
+// tried takes a slot if there is one. Waiting on three channels locks them all,
+// and the one that tells of closing is the same for every call on every core.
+func tried(slots chan struct{}) bool {
+	select {
+	case slots <- struct{}{}:
+		return true
+	default:
+		return false
+	}
 }
 
 // release gives both back.
