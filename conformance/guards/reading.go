@@ -2,14 +2,15 @@ package main
 
 // reading is what makes a document mean one thing to everybody.
 func reading() []guard {
-	const inReader, parse, scalar = "./policy/document", "policy/document/parse.go", "policy/document/scalar.go"
+	const inReader, names, parse, scalar = "./policy/document", "policy/document/names.go", "policy/document/parse.go", "policy/document/scalar.go"
 	return []guard{
-		{"names-twice", parse, "if string(p.Text(k)) == string(name) {", "if string(p.Text(k)) == string(name) && !p.strict {", inReader, "TestStrictRefusesWhatReadersDisagreeAbout"},
-		{"names-twice-among-many", parse, "return len(n.seen) > before", "return len(n.seen) >= before", inReader, "TestManyNamesAreCompared"},
+		{"names-twice", names, "if string(p.Text(k)) == string(name) {", "if string(p.Text(k)) == string(name) && !p.strict {", inReader, "TestStrictRefusesWhatReadersDisagreeAbout"},
+		{"names-twice-among-many", names, "return len(n.seen) > before", "return len(n.seen) >= before", inReader, "TestManyNamesAreCompared"},
 		{"bytes-of-no-character", parse, "if p.strict && !utf {", "if false {", inReader, "TestStrictRefusesWhatReadersDisagreeAbout"},
 		{"lone-surrogates", parse, "p.strict && as == lone", "false", inReader, "TestStrictRefusesWhatReadersDisagreeAbout"},
 		{"one-value", parse, "if end < 0 || p.skip(end) != len(raw) {", "if end < 0 {", inReader, "TestStrictRefusesWhatReadersDisagreeAbout"},
 		{"depth-of-documents", parse, "if level > maxDepth {", "if false {", inReader, "TestDepthIsBounded"},
-		{"canonical-numbers", scalar, " || string(p.raw[pos:at]) == \"-0\"", "", inReader, "FuzzParseAgainstJSONText"},
+		{"canonical-names", names, "\tn.unsorted, p.foreign = true, true\n", "\tn.unsorted = true\n", inReader, "TestOnlyWhatIsCanonicalIsSaidToBe"},
+		{"canonical-numbers", scalar, " || string(p.raw[pos:at]) == \"-0\"", "", inReader, "TestOnlyWhatIsCanonicalIsSaidToBe"},
 	}
 }

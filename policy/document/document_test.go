@@ -154,6 +154,18 @@ func checkClass(t *testing.T, d *document.Document, tok *document.Token) {
 	}
 }
 
+func TestOnlyWhatIsCanonicalIsSaidToBe(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"a":1,"b":[true,null,"x\n\"é"],"c":-0.5}`: true, `[]`: true, `0`: true,
+		`-0`: false, `1.50`: false, `1e2`: false, `0.0000001`: false, `1234567890123456`: false,
+		`{"b":1,"a":2}`: false, `{"é":1}`: false, `"\/"`: false, `"\u00e9"`: false, `[1, 2]`: false, ` 1`: false,
+	} {
+		if d, err := document.ParseStrict([]byte(text)); err != nil || d.Canonical() != want {
+			t.Errorf("%s is said to be canonical: %v, want %v (%v)", text, d.Canonical(), want, err)
+		}
+	}
+}
+
 func TestDepthIsBounded(t *testing.T) {
 	for open, shut := range map[string]string{"[": "]", `{"a":`: "}"} {
 		for depth, want := range map[int]error{10_000: nil, 10_001: document.ErrNotJSON} {
