@@ -29,7 +29,7 @@ func table() []guard {
 		reading(),
 		finding(), hiding(),
 		verifying(), metering(), loading(), calling(), answering(),
-		deciding(), approving(), authority(), reaching(),
+		deciding(), approving(), authority(), reaching(), keeping(),
 		surviving(), running(),
 	)
 }
