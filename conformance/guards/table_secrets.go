@@ -43,6 +43,7 @@ func keeping() []guard {
 		{"mask-of-values", "policy/redact/mask.go", "\tif len(spans) == 0 {", "\tif true {", "./policy/redact", "TestMaskTakesOutKnownValuesAndNothingElse"},
 		{"mask-reaches-the-host", "host/invoke.go", "c.Credentials, c.Mask = a.credentials(call), mask(call)", "c.Credentials, c.Mask = a.credentials(call), nil", inCommand, "TestScripts/credentials"},
 
+		{"scan-reaches-the-host", "host/net/exchange.go", "if p.leaks(req, body) {", "if false {", inCommand, "TestScripts/credentials"},
 		{"sign-declared", "host/credential/sign.go", "if d.Name != name {", "if false {", inCredential, "TestWhatIsNotSigned"},
 		{"sign-bound", "host/credential/sign.go", "if !ok {\n\t\t\treturn no(wire.CodeDenied, \"signing", "if false {\n\t\t\treturn no(wire.CodeDenied, \"signing", inCredential, "TestWhatIsNotSigned"},
 		{"sign-key", "host/credential/sign.go", "if len(key) < MinKey {", "if false {", inCredential, "TestWhatIsNotSigned"},
