@@ -34,6 +34,12 @@ func authority() []guard {
 		{"audit-gaps", "store/sqlite/verify.go", "\t\tif row.seq != at.seq+1 {", "\t\tif false {", inSQLite, "TestTamperingWithTheAuditIsFound"},
 		{"audit-end", "store/sqlite/verify.go", "\tcase end.seq > at.seq:", "\tcase false:", inSQLite, "TestTamperingWithTheAuditIsFound"},
 		{"audit-head-noted", "store/sqlite/verify.go", "ok && !bytes.Equal(chain, want[:])", "ok && len(want) == 0", inSQLite, "TestANotedHeadTellsOfANewChain"},
+		{"grants-on-record", "store/sqlite/grant.go", "\t\t\treturn s.audit(t, r)\n", "\t\t\treturn nil\n", inHost, "TestWhatCannotBeRecordedDoesNotHappen"},
+		{"secrets-on-record", "host/credential/bind.go", "\tif err := b.audit.Record(ctx, b.record(w)); err != nil {", "\tif err := b.audit.Record(ctx, b.record(w)); err != nil && w.Tool == \"\" {", "./host/credential", "TestWhatIsNotBound"},
+		{"plans-are-explained", "host/effect/explain.go", "\t\tif v := r.plan(ctx, p); v.stops() {", "\t\tif v := r.plan(ctx, p); false {", inEffect, "TestAnExplanationShowsThePlanAndRunsAsksAndRecordsNothing"},
+		{"first-no-is-the-judgement", "host/judge.go", "\tcase !x.Secrets.Zero():", "\tcase false:", inHost, "TestTheFirstNoIsTheJudgement"},
+		{"verdicts-of-a-table", "cli/internal/command/policy_table.go", "\tif row.Expect != string(j.Action) {", "\tif false {", "./cli/internal/command", "TestARowThatDiffersSaysInWhat"},
+		{"keys-of-a-table", "host/core/value.go", "\t\t\tr.fault(child.at, \"unknown key %s%s\", quote(key), hint(key, keys))\n", "", "./host/core", "TestTableFaultsHaveAPlace"},
 		{"audit-undone", "store/sqlite/group.go", "\t\t\tt.head = before // its audit", "\t\t\t_ = before // its audit", inSQLite, "TestAWriteThatIsUndoneLeavesNoGapInTheAudit"},
 	}
 }
