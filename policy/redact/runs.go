@@ -1,5 +1,7 @@
 package redact
 
+import "strings"
+
 // wrapAfter is how long a line of base64 must be for the next line to belong to it. Mail wraps at 76, PEM at 64; a
 // low bound would join ordinary words over line ends.
 const wrapAfter = 16
@@ -33,6 +35,8 @@ func (r *run) add(v, at int) { r.digits, r.at = append(r.digits, byte(v)), appen
 const (
 	inBase64 uint8 = 1 << iota
 	inHex
+	ofBase64 // in a run of base64, line ends among them
+	ofHex    // in a run of hex, with what stands between digits
 )
 
 // class has them for each byte. It is never written.
@@ -41,10 +45,16 @@ var class = classes()
 func classes() (table [256]uint8) {
 	for c := range table {
 		if sextet(byte(c)) >= 0 {
-			table[c] |= inBase64
+			table[c] |= inBase64 | ofBase64
 		}
 		if unhex(byte(c)) >= 0 {
-			table[c] |= inHex
+			table[c] |= inHex | ofHex
+		}
+		if strings.IndexByte("\r\n\t", byte(c)) >= 0 {
+			table[c] |= ofBase64
+		}
+		if strings.IndexByte("xX:-,+ \r\n\t", byte(c)) >= 0 {
+			table[c] |= ofHex
 		}
 	}
 	return table
@@ -182,6 +192,28 @@ func isHexGap(text []byte, i int) bool {
 		return true
 	case 'x', 'X':
 		return i > 0 && text[i-1] == '0'
+	}
+	return false
+}
+
+// mayRun reports a stretch that could be a run of [finder.runs] without indentation. Arguments of effects seldom have
+// one, and reading all of them for it would take longer than the rest of the look for masks.
+func (f *finder) mayRun(text []byte) bool {
+	return stretch(text, (f.shortest*8+5)/6, ofBase64) || stretch(text, 2*f.shortest, ofHex)
+}
+
+// stretch reports n bytes in a row that are of a class. It looks at the last of them first, so that it reads few bytes of
+// a text that has none.
+func stretch(text []byte, n int, of uint8) bool {
+	for i := 0; i+n <= len(text); {
+		at := i + n - 1
+		for at >= i && class[text[at]]&of != 0 {
+			at--
+		}
+		if at < i {
+			return true
+		}
+		i = at + 1
 	}
 	return false
 }

@@ -21,11 +21,15 @@ func ContainsSentinel(text []byte) (has bool) {
 	}()
 	f := sentinels
 	f.effort = newFinder(len(text)).effort
-	if len(f.find(text, depth)) > 0 {
-		return true
-	}
-	for range depth {
-		if containsMask(text) || containsMaskValue(text) {
+	for levels := depth; levels >= 0; levels-- {
+		if bytes.Contains(text, []byte(Sentinel)) || bytes.Contains(text, []byte(sentinelBackwards)) || containsMask(text) || containsMaskValue(text) {
+			return true
+		}
+		run := levels > 0 && f.mayRun(text)
+		if run && len(f.runs(text, levels, nil)) > 0 {
+			return true
+		}
+		if (run || bytes.IndexByte(text, 0) >= 0) && len(f.search(text, nil)) > 0 { // UTF-16, and base64 backwards
 			return true
 		}
 		d := unescape(text, common)
@@ -42,6 +46,8 @@ var sentinels = func() (f finder) {
 	f.add(compile([]Secret{newSecret("mask", Sentinel, Bound)}, nil))
 	return f
 }()
+
+const sentinelBackwards = "tsoh-yb-detcader-silluctrop"
 
 // containsMask finds "<redacted:NAME" up to its closing bracket, the masks that people and audit records see.
 func containsMask(text []byte) bool {
