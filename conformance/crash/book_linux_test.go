@@ -25,11 +25,12 @@ type book struct {
 	admitted map[id.Turn]id.Session
 	effects  map[id.Effect]effect.Status // as they were reported
 	ended    map[id.Turn]turn.Outcome
+	resolved map[id.Effect]bool
 }
 
 // read takes the whole lines of a child's output. A line that the kill cut was no promise.
 func read(out string) *book {
-	b := &book{map[id.Effect]int{}, map[id.Effect]bool{}, map[id.Turn]id.Session{}, map[id.Effect]effect.Status{}, map[id.Turn]turn.Outcome{}}
+	b := &book{map[id.Effect]int{}, map[id.Effect]bool{}, map[id.Turn]id.Session{}, map[id.Effect]effect.Status{}, map[id.Turn]turn.Outcome{}, map[id.Effect]bool{}}
 	for line := range strings.Lines(out) {
 		w := strings.Fields(line)
 		if !strings.HasSuffix(line, "\n") || len(w) < 2 {
@@ -44,6 +45,8 @@ func read(out string) *book {
 			b.admitted[id.Turn(w[1])] = id.Session(w[2])
 		case "effect":
 			b.effects[id.Effect(w[1])] = effect.Status(w[2])
+		case "resolved":
+			b.resolved[id.Effect(w[1])] = true
 		case "ended":
 			b.ended[id.Turn(w[1])] = turn.Outcome(w[2])
 		}
@@ -151,6 +154,11 @@ func (b *book) lost(st state, fault func(string, ...any)) {
 			fault("lost: effect %s was reported as %s", key, status)
 		}
 	}
+	for key := range b.resolved {
+		if got := st.effects[key]; got.Status != effect.Indeterminate || got.Resolution.Verdict != effect.NotHappened {
+			fault("lost: effect %s was settled and is %q, %+v", key, got.Status, got.Resolution)
+		}
+	}
 	for key, times := range b.did {
 		if times > 1 {
 			fault("twice: effect %s happened %d times", key, times)
@@ -170,6 +178,9 @@ func (w *world) settled(ctx context.Context, before, after state, b *book, fault
 		}
 		if now.Status != want {
 			fault("effect %s was %q and is %q, not %q", key, was.Status, now.Status, want)
+		}
+		if now.Resolution != was.Resolution {
+			fault("effect %s must be settled by a person, and recovery made it %+v", key, now.Resolution)
 		}
 		if now.Status == effect.Succeeded && b.did[key] != 1 {
 			fault("effect %s succeeded and happened %d times", key, b.did[key])

@@ -259,6 +259,14 @@ func (w *world) others(ctx context.Context, res turn.Result) error {
 	if how, err := w.store.Append(ctx, a.Turn, got.Claim, []turn.Message{m}); err != nil || how != turn.Written {
 		return fmt.Errorf("append: %q, %w", how, err)
 	}
+	// An effect by hand whose end nobody writes, so that its turn leaves it uncertain: the operator settles it below.
+	intent := effect.Started{
+		Effect: w.ids.Effect(), Turn: a.Turn, Session: got.Session, Tool: "world.act", Recovery: "manual", Digest: "d",
+		Arguments: json.RawMessage(`{}`), At: now,
+	}
+	if how, err := w.store.EffectStarted(ctx, intent, w.record(event.EffectStarted)); err != nil || how != effect.Begun {
+		return fmt.Errorf("start by hand: %q, %w", how, err)
+	}
 	writer := lease.Claim{Token: w.ids.Lease(), Epoch: w.epoch, Expires: now.Add(time.Minute)}
 	for revision := range int64(2) { // one summary that comes about, one that does not
 		if how, err := w.store.LeaseCompaction(ctx, got.Session, writer, revision); err != nil || how != prompt.Acquired {
@@ -282,5 +290,10 @@ func (w *world) others(ctx context.Context, res turn.Result) error {
 		return fmt.Errorf("finish: %q, %w", how, err)
 	}
 	w.tell("ended", a.Turn, turn.Completed)
+	as := effect.Resolution{Verdict: effect.NotHappened, Reason: "it was by hand", By: by.PrincipalID(), At: now}
+	if _, how, err := w.store.ResolveEffect(ctx, by, intent.Effect, as, w.record(event.EffectResolved)); err != nil || how != effect.Settled {
+		return fmt.Errorf("resolve: %q, %w", how, err)
+	}
+	w.tell("resolved", intent.Effect)
 	return nil
 }

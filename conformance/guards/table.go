@@ -223,6 +223,11 @@ func surviving() []guard {
 		{"window", "host/prompt/fit.go", "if p.Overflow = p.Estimate > p.Budget; p.Overflow {", "if p.Overflow = false; p.Overflow {", inPrompt, "TestWhatCannotFitIsAnOverflowWithItsSizes"},
 		{"one-summarizer", "store/sqlite/context.go", "case token != \"\" && expires > at:", "case false:", inSQLite, "TestContract/one_writes_a_summary_at_a_time"},
 		{"summary-goes-on", "store/sqlite/context.go", "AND coalesce((SELECT revision FROM summaries WHERE session_id = m.session_id), 0) = ?", "AND ? >= 0", inSQLite, "TestContract/one_writes_a_summary_at_a_time"},
+		{"only-harmless-settles-itself", "store/internal/rule/resolve.go", "\tcase \"idempotent\":\n", "\tcase \"idempotent\", \"manual\":\n", inMemory, "TestContract/a_tool's_recovery_settles_what_a_restart_left_uncertain,_or_leaves_it_to_the_operator"},
+		{"settled-once", "store/internal/rule/resolve.go", "\tcase e.Resolution.Verdict != \"\":\n", "\tcase false:\n", inMemory, "TestContract/the_operator_settles_an_uncertain_effect_once,_and_its_turn_stays_as_it_ended"},
+		{"only-doubt-is-settled", "store/internal/rule/resolve.go", "\tcase e.Status != effect.Indeterminate:\n", "\tcase false:\n", inMemory, "TestContract/what_is_not_uncertain_is_not_settled"},
+		{"settled-by-the-operator", "store/sqlite/resolve.go", "if err := rule.AcceptOperator(by, s.id); err != nil {", "if err := rule.Accept(by, s.id); err != nil {", inSQLite, "TestContract/only_the_operator_settles_effects"},
+		{"settled-where-owned", "store/sqlite/resolve.go", "WHERE e.id = ? AND `+reached(\"e.session_id\"), string(e)", "WHERE e.id = ? AND (? OR ? <> '')`, string(e)", inSQLite, "TestContract/an_effect_of_nobody's_session_is_not_settled"},
 		{"writes-fail-alone", "store/sqlite/group.go", "if err := t.do(\"ROLLBACK TO one\"); err != nil {", "if err := error(nil); err != nil {", inSQLite, "TestWritesThatComeTogetherShareACommitAndFailAlone"},
 	}
 }

@@ -28,4 +28,5 @@ type Record struct {
 	StartedAt  time.Time
 	FinishedAt time.Time
 	Duration   time.Duration
+	Resolution Resolution // of an Indeterminate one; empty while nothing is settled
 }

@@ -24,6 +24,7 @@ const (
 	EffectDenied    Kind = "effect.denied"
 	EffectStarted   Kind = "effect.started"
 	EffectFinished  Kind = "effect.finished"
+	EffectResolved  Kind = "effect.resolved"
 	ApprovalAsked   Kind = "approval.requested"
 	ApprovalDecided Kind = "approval.decided"
 	ApprovalRefused Kind = "approval.refused" // somebody who may not decide tried to

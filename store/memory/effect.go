@@ -56,7 +56,7 @@ func (s *Store) addEffect(e *effect.Record) error {
 		return errors.New("the effect id is taken")
 	}
 	s.effects[e.ID] = e
-	t.effects = append(t.effects, e)
+	t.effects, s.begun = append(t.effects, e), append(s.begun, e)
 	return nil
 }
 
@@ -80,6 +80,7 @@ func (s *Store) EffectFinished(ctx context.Context, f effect.Finished, r event.R
 		return fmt.Errorf("memory: finish effect %s: %w", f.Effect, err)
 	}
 	s.audit(r)
+	s.settleItself(s.effects[f.Effect], r.Trace)
 	return nil
 }
 
@@ -118,9 +119,7 @@ func (s *Store) Effects(ctx context.Context, by principal.Scope, key id.Turn) ([
 	}
 	var out []effect.Record
 	for _, e := range t.effects {
-		one := *e
-		one.Arguments, one.Durable = slices.Clone(e.Arguments), slices.Clone(e.Durable)
-		out = append(out, one)
+		out = append(out, copied(e))
 	}
 	return out, nil
 }

@@ -172,6 +172,7 @@ func (s *Store) end(t *running, end turn.Terminal, closing string) int {
 				event.F("tool", e.Tool), event.F("status", string(effect.Indeterminate)), event.F("reason", closing),
 			},
 		})
+		s.settleItself(e, t.rec.Trace)
 	}
 	for _, q := range t.questions {
 		if q.State != approval.Pending {

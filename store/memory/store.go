@@ -38,6 +38,7 @@ type Store struct {
 	messages  map[id.Message]bool
 	owed      map[id.Turn]error // why messages of a turn, taken to be written behind, are not there
 	effects   map[id.Effect]*effect.Record
+	begun     []*effect.Record // in the order they were stored
 	questions map[id.Approval]*approval.Question
 	asked     []*approval.Question // in the order they were asked
 	events    []event.Record       // in the order they were appended

@@ -75,7 +75,10 @@ func (s *Store) EffectFinished(ctx context.Context, f effect.Finished, r event.R
 			if err := t.finishEffect(f); err != nil {
 				return err
 			}
-			return s.audit(t, r)
+			if err := s.audit(t, r); err != nil || f.Status != effect.Indeterminate {
+				return err
+			}
+			return s.settleItself(t, f.Effect, r.Trace)
 		})
 	}
 	return wrapf(err, "finish effect %s", f.Effect)
@@ -127,6 +130,9 @@ func (s *Store) closeEffects(t *tx, end turn.Terminal, trace id.Trace, why strin
 				event.F("tool", o.tool), event.F("status", string(effect.Indeterminate)), event.F("reason", why),
 			},
 		})
+		if err == nil {
+			err = s.settleItself(t, o.id, trace)
+		}
 		if err != nil {
 			return 0, err
 		}
@@ -143,25 +149,31 @@ func (s *Store) Effects(ctx context.Context, by principal.Scope, turnID id.Turn)
 	if found, err := s.reachesTurn(ctx, r, turnID); err != nil || !found {
 		return nil, wrapf(err, "list effects of %s", turnID)
 	}
-	rows, err := s.reader.rows(ctx, `SELECT e.id, e.turn_id, e.session_id, e.call_id, e.tool, e.plugin, e.recovery,
-			e.digest, e.arguments, e.approval_id, e.status, e.reason, e.durable, e.duration_ms, e.started_at, e.finished_at
-		FROM effects e WHERE e.turn_id = ? AND `+reached("e.session_id")+` ORDER BY e.seq`,
+	rows, err := s.reader.rows(ctx, `SELECT `+effectColumns+` WHERE e.turn_id = ? AND `+reached("e.session_id")+` ORDER BY e.seq`,
 		string(turnID), r.all, r.allowed)
-	out, err := collect(rows, err, scanEffect)
+	out, err := collect(rows, err, func(r *sql.Rows) (effect.Record, error) { return scanEffect(r) })
 	return out, wrapf(err, "list effects of %s", turnID)
 }
 
-func scanEffect(rows *sql.Rows) (effect.Record, error) {
+// effectColumns are an effect with what is settled about it.
+const effectColumns = `e.id, e.turn_id, e.session_id, e.call_id, e.tool, e.plugin, e.recovery, e.digest, e.arguments, e.approval_id,
+	e.status, e.reason, e.durable, e.duration_ms, e.started_at, e.finished_at, x.verdict, x.reason, x.by_id, x.at
+	FROM effects e LEFT JOIN effect_resolutions x ON x.effect_id = e.id`
+
+func scanEffect(r scanner) (effect.Record, error) {
 	var (
-		e                  effect.Record
-		arguments, durable string
-		millis             int64
-		started, finished  sql.NullInt64
+		e                   effect.Record
+		arguments, durable  string
+		millis              int64
+		started, finished   sql.NullInt64
+		verdict, reason, by sql.NullString
+		settled             sql.NullInt64
 	)
-	err := rows.Scan(&e.ID, &e.Turn, &e.Session, &e.CallID, &e.Tool, &e.Plugin, &e.Recovery, &e.Digest, &arguments,
-		&e.Approval, &e.Status, &e.Reason, &durable, &millis, &started, &finished)
+	err := r.Scan(&e.ID, &e.Turn, &e.Session, &e.CallID, &e.Tool, &e.Plugin, &e.Recovery, &e.Digest, &arguments, &e.Approval,
+		&e.Status, &e.Reason, &durable, &millis, &started, &finished, &verdict, &reason, &by, &settled)
 	e.Arguments, e.Durable = raw(arguments), raw(durable)
 	e.Started, e.StartedAt, e.FinishedAt = started.Valid, when(started), when(finished)
 	e.Duration = time.Duration(millis) * time.Millisecond
+	e.Resolution = effect.Resolution{Verdict: effect.Verdict(verdict.String), Reason: reason.String, By: by.String, At: when(settled)}
 	return e, err
 }

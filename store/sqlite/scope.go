@@ -85,6 +85,7 @@ func (t *tx) sessionOf(l rule.Lookup) (session string, exists bool, err error) {
 		lookupSession:  `SELECT id FROM sessions WHERE id = ?`,
 		lookupTurn:     `SELECT session_id FROM turns WHERE id = ?`,
 		lookupApproval: `SELECT session_id FROM approvals WHERE id = ?`,
+		lookupEffect:   `SELECT session_id FROM effects WHERE id = ?`,
 	}[l.What]
 	err = t.row(query, l.ID).Scan(&session)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -98,6 +99,7 @@ const (
 	lookupSession  = "session"
 	lookupTurn     = "turn"
 	lookupApproval = "approval"
+	lookupEffect   = "effect"
 )
 
 // reaches reports whether r reaches session; a session out of reach is audited.

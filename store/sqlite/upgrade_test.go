@@ -3,9 +3,11 @@ package sqlite
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/b3abf3ee/portcullis/host/approval"
 	"github.com/b3abf3ee/portcullis/host/authority"
+	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/id"
 )
 
@@ -75,4 +77,45 @@ func questionOfOne(name string) string {
 	return `INSERT INTO approvals (id, session_id, turn_id, effect_id, principal_id, core, tool, plugin, risk, needs, why, arguments,
 		digest, rule_key, cacheable, asked_at, expires_at, state, reach, decided_by, reason) VALUES ('` + name + `', 'ses_1', 'trn_1',
 		'e', 'p', 'c', 'x', '', 'low', '[]', '', '{}', 'd', '', 1, 10, 20, 'pending', '', '', '')`
+}
+
+// Effects that the schema before left without an end are there, with what their recovery settles settled.
+func TestUncertainEffectsOfTheFourthSchemaAreKept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "portcullis.db")
+	if err := own(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := migrate(t.Context(), path, set(since(t, 4)...), nil); err != nil {
+		t.Fatal(err)
+	}
+	ask(t, path, `INSERT INTO sessions (id, core, title, turns, fence, created_at, last_turn_at) VALUES ('ses_1', 'c', '', 1, 1, 1, 1)`)
+	ask(t, path, `INSERT INTO session_owners VALUES ('ses_1', 'operator', 'principal:operator:local', '', '', '', '', 0)`)
+	ask(t, path, `INSERT INTO turns (id, session_id, authority, principal_id, request, digest, core, revision, capabilities, trace, input,
+		state, reason, reply, steps, tokens_input, tokens_output, tokens_cache_read, tokens_cache_write, started_at)
+		VALUES ('trn_1', 'ses_1', 'operator', 'p', 'q', 'd', 'c', 'r', 'f', 't', 'i', 'running', '', '', 0, 0, 0, 0, 0, 1)`)
+	for name, recovery := range map[string]string{"eff_read": "read", "eff_again": "idempotent", "eff_asks": "reconcile", "eff_person": "manual"} {
+		ask(t, path, `INSERT INTO effects (id, session_id, turn_id, call_id, tool, plugin, recovery, digest, arguments, approval_id, status,
+			reason, durable, duration_ms, started_at) VALUES ('`+name+`', 'ses_1', 'trn_1', '', 'x', '', '`+recovery+`', 'd', '{}', '', '', '', '', 0, 1)`)
+	}
+	ask(t, path, `UPDATE effects SET status = 'indeterminate', reason = 'host_restarted', finished_at = 7`)
+	ask(t, path, `UPDATE turns SET state = 'indeterminate', reason = 'host_restarted', finished_at = 7`)
+	s, clock := open(t, path)
+	by, err := authority.NewResolver(s, s, clock.Now, s.ids).Operator(t.Context(), "look at old effects")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[id.Effect]effect.Resolution{
+		"eff_read":   {Verdict: effect.NothingToDo, Reason: "recovery_read", At: time.UnixMilli(7).UTC()},
+		"eff_again":  {Verdict: effect.MayBeRepeated, Reason: "recovery_idempotent", At: time.UnixMilli(7).UTC()},
+		"eff_asks":   {},
+		"eff_person": {},
+	} {
+		got, found, err := s.Effect(t.Context(), by, name)
+		if err != nil || !found || got.Status != effect.Indeterminate || got.Resolution != want {
+			t.Errorf("%s: %+v, %v, %v", name, got, found, err)
+		}
+	}
+	if report, err := Check(t.Context(), path); err != nil || !report.Sound() {
+		t.Errorf("%+v %v", report, err)
+	}
 }

@@ -45,7 +45,7 @@ func Compare(t *testing.T, left, right Opener) {
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"admit": p.admit, "append": p.append, "finish": p.finish, "extend": p.extend, "start effect": p.startEffect,
-			"finish effect": p.finishEffect, "ask": p.ask, "decide": p.decide, "revoke": p.revoke, "recover": p.recover, "advance": p.advance,
+			"finish effect": p.finishEffect, "resolve": p.resolve, "ask": p.ask, "decide": p.decide, "revoke": p.revoke, "recover": p.recover, "advance": p.advance,
 			"keep value": p.keepValue, "grant": p.grant, "record": p.record, "read": p.read, "disown": p.disown,
 		})
 		p.everything(rt)
@@ -175,6 +175,7 @@ func (p *pair) extend(rt *rapid.T) {
 
 func (p *pair) startEffect(rt *rapid.T) {
 	s := p.l.started(p.live(rt))
+	s.Recovery = one(rt, "recovery", []string{"read", "idempotent", "reconcile", "manual"})
 	if len(p.effects) > 0 && rapid.IntRange(0, 9).Draw(rt, "again") == 0 {
 		s.Effect = one(rt, "effect", p.effects).Effect
 	}
@@ -200,6 +201,22 @@ func (p *pair) finishEffect(rt *rapid.T) {
 	}
 	r := p.l.record(event.EffectFinished)
 	p.both(rt, "EffectFinished", func(w *world) (any, error) { return nil, w.Store.EffectFinished(w.ctx, f, r) })
+}
+
+type settling struct {
+	effect effect.Record
+	how    effect.Settling
+}
+
+func (p *pair) resolve(rt *rapid.T) {
+	e, by := one(rt, "effect", p.effects).Effect, p.scope(rt)
+	as := effect.Resolution{Reason: one(rt, "reason", []string{"looked", ""}), At: p.l.Clock.Now()}
+	as.Verdict = one(rt, "verdict", []effect.Verdict{effect.Happened, effect.NotHappened, effect.NothingToDo})
+	r := p.l.record(event.EffectResolved)
+	p.both(rt, "ResolveEffect", func(w *world) (any, error) {
+		got, how, err := w.Store.ResolveEffect(w.ctx, by(w), e, as, r)
+		return settling{got, how}, err
+	})
 }
 
 func (p *pair) ask(rt *rapid.T) {

@@ -26,6 +26,7 @@ func (p *pair) read(rt *rapid.T) {
 	}
 	what := one(rt, "what", []string{
 		"Session", "Sessions", "Turn", "Turns", "Effects", "Window", "Questions", "Events", "BoundSession", "Owner", "Search", "Legacy",
+		"Uncertain", "Effect",
 	})
 	query := turn.EventQuery{Limit: limit}
 	if what == "Events" {
@@ -34,6 +35,10 @@ func (p *pair) read(rt *rapid.T) {
 	bytes := rapid.IntRange(0, 60).Draw(rt, "bytes")
 	state := one(rt, "state", []approval.State{"", approval.Pending, approval.Denied})
 	f := p.person(rt)
+	open, effectID := rapid.Bool().Draw(rt, "open"), id.Effect("eff_unknown")
+	if len(p.effects) > 0 && rapid.Bool().Draw(rt, "known effect") {
+		effectID = one(rt, "effect", p.effects).Effect
+	}
 	p.both(rt, what, func(w *world) (any, error) {
 		switch what {
 		case "Session":
@@ -48,6 +53,11 @@ func (p *pair) read(rt *rapid.T) {
 			return w.Store.Turns(w.ctx, by(w), s, limit)
 		case "Effects":
 			return w.Store.Effects(w.ctx, by(w), turnID)
+		case "Uncertain":
+			return w.Store.Uncertain(w.ctx, by(w), open, limit)
+		case "Effect":
+			row, is, err := w.Store.Effect(w.ctx, by(w), effectID)
+			return found{row, is}, err
 		case "Window":
 			return w.Store.Window(w.ctx, by(w), s, limit, bytes)
 		case "Questions":

@@ -33,6 +33,7 @@ type Store interface {
 	prompt.Journal
 	effect.Journal
 	effect.Grants
+	effect.Resolutions
 	approval.Journal
 	authority.Bindings
 	authority.Audit
@@ -90,7 +91,7 @@ type testCase struct {
 func cases() []testCase {
 	var all []testCase
 	for _, some := range [][]testCase{
-		admissionCases(), fenceCases(), behindCases(), contextCases(), terminalCases(), effectCases(), ownerCases(), approvalCases(), recoveryCases(),
+		admissionCases(), fenceCases(), behindCases(), contextCases(), terminalCases(), effectCases(), resolveCases(), ownerCases(), approvalCases(), recoveryCases(),
 		readingCases(), authorityCases(), eventCases(), grantCases(), valueCases(), textCases(), hammerCases(),
 	} {
 		all = append(all, some...)

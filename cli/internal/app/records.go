@@ -10,6 +10,7 @@ import (
 
 	"github.com/b3abf3ee/portcullis/host/approval"
 	"github.com/b3abf3ee/portcullis/host/authority"
+	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/policy/capability"
@@ -75,6 +76,19 @@ func (r *Records) RevokeApproval(ctx context.Context, a id.Approval, reason stri
 		return q, how, fmt.Errorf("app: revoke the allowance: %w", err)
 	}
 	return q, how, nil
+}
+
+// ResolveEffect settles an uncertain effect; see [effect.Resolutions]. What the reason holds of the home's secrets is
+// hidden.
+func (r *Records) ResolveEffect(ctx context.Context, e id.Effect, as effect.Verdict, reason string) (effect.Record, effect.Settling, error) {
+	reason = r.home.Hidden(ctx, os.Getenv).Text(redact.ForEvent, reason)
+	now := r.clock()
+	got, how, err := r.Store.ResolveEffect(ctx, r.By, e, effect.Resolution{Verdict: as, Reason: reason, By: r.By.PrincipalID(), At: now},
+		event.Record{ID: r.ids.Event(), At: now, Kind: event.EffectResolved, Principal: r.By.PrincipalID()})
+	if err != nil {
+		return got, how, fmt.Errorf("app: resolve the effect: %w", err)
+	}
+	return got, how, nil
 }
 
 // Grant lets a plugin use one capability; false when it might already. The audit record is written with it.

@@ -69,13 +69,15 @@ type effectAnswer struct {
 	Durable   json.RawMessage `json:"durable,omitempty"`
 	StartedAt *string         `json:"started_at,omitempty"`
 	Duration  float64         `json:"duration_ms"`
+
+	Resolution *resolutionAnswer `json:"resolution,omitempty"` // of an indeterminate one
 }
 
 func effectOf(e effect.Record) effectAnswer {
 	return effectAnswer{
 		ID: e.ID, Tool: e.Tool, Plugin: e.Plugin, Status: e.Status, Started: e.Started, Reason: e.Reason, Recovery: e.Recovery,
 		Approval: e.Approval, Digest: e.Digest, Arguments: document(e.Arguments), Durable: document(e.Durable),
-		StartedAt: moment(e.StartedAt), Duration: milliseconds(e.Duration),
+		StartedAt: moment(e.StartedAt), Duration: milliseconds(e.Duration), Resolution: resolutionOf(e.Resolution),
 	}
 }
 
@@ -103,14 +105,19 @@ func (s *shell) showTurn(c *cli.Context) error {
 		answer := struct {
 			turnAnswer
 			Effects []effectAnswer `json:"effects"`
-		}{turnOf(found), []effectAnswer{}}
+			Left    []string       `json:"left,omitempty"` // what a turn that nobody finished left behind, in words
+			Next    []string       `json:"next,omitempty"` // what to type
+		}{turnOf(found), []effectAnswer{}, whatWasLeft(found, effects), s.typed(nextAfter(found, effects))}
 		for _, e := range effects {
 			answer.Effects = append(answer.Effects, effectOf(e))
 		}
 		if answer.Sentence, err = endedBecause(ctx, r, found); err != nil {
 			return err
 		}
-		return s.out.Answer(answer, func(t *console.Text) { sayTurn(t, found, answer.Sentence, effects) })
+		return s.out.Answer(answer, func(t *console.Text) {
+			sayTurn(t, found, answer.Sentence, effects)
+			sayLeft(t, answer.Left, nextAfter(found, effects))
+		})
 	})
 }
 
@@ -127,20 +134,8 @@ func sayTurn(t *console.Text, found turn.Record, why string, effects []effect.Re
 	t.Say("input")
 	t.Prose("  ", found.Input)
 	for i, e := range effects {
-		status := e.Status
-		if status == "" {
-			status = "running"
-		}
-		t.Say("effect %d  %s  %s  %s", i+1, console.Bold(e.Tool), statusStyle(status), took(e.Duration))
-		if e.Reason != "" {
-			t.Say("  reason    %s: %s", e.Reason, reasonWords(e.Reason))
-		}
-		if len(e.Arguments) > 0 {
-			t.Say("  arguments %s", console.Cut(string(e.Arguments), shownBytes))
-		}
-		if len(e.Durable) > 0 {
-			t.Say("  kept      %s", console.Cut(string(e.Durable), shownBytes))
-		}
+		t.Say("effect %d  %s  %s  %s  %s", i+1, console.Bold(e.Tool), statusStyle(statusWord(e)), took(e.Duration), e.ID)
+		sayKept(t, e)
 	}
 	if found.Reply != "" {
 		t.Say("reply")
