@@ -70,3 +70,27 @@ func TestOnlyTheNamedTestNotices(t *testing.T) {
 		t.Error("a test that hung has noticed, and one that never began has not")
 	}
 }
+
+func TestPartsAreTheWhole(t *testing.T) {
+	all := table()
+	seen := map[string]int{}
+	for _, part := range []string{"0/6", "7/6", "2/6", "3/6", "4/6", "5/6"} {
+		mine, err := nth(all, part)
+		if err != nil || len(mine) < len(all)/6 {
+			t.Errorf("%s: %d guards, %v", part, len(mine), err)
+		}
+		for _, g := range mine {
+			seen[g.name]++
+		}
+	}
+	for _, g := range all {
+		if seen[g.name] != 1 {
+			t.Errorf("%s is in %d parts", g.name, seen[g.name])
+		}
+	}
+	for _, bad := range []string{"", "1", "1/0", "a/b", "-1/2"} {
+		if _, err := nth(all, bad); err == nil {
+			t.Errorf("%q is a part", bad)
+		}
+	}
+}
