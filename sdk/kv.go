@@ -12,9 +12,10 @@ import (
 // runs for. Keys are UTF-8 and at most 512 bytes, values at most 64 KiB, and
 // there are at most 1000 keys with 4 MiB of values.
 //
-// The version of a key counts its writes and is 0 for a key that is not there; a
-// key that is deleted and made again begins at 1 again. Errors are a [*Fault].
-// Needs kv.
+// The version of a key grows with each write and is 0 for a key that is not
+// there; a key that is deleted and made again goes on from a higher one. A write
+// after the turn of the call ended is [Unavailable]. Errors are a [*Fault]. Needs
+// kv.
 type KV struct{ to keySystem }
 
 // KV is the store of the call.

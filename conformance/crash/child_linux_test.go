@@ -144,7 +144,7 @@ func (w *world) Tools(context.Context, binding.Turn) ([]effect.Tool, error) {
 // Invoke is the effect: it happens in the book, and keeps a value as a plugin would.
 func (w *world) Invoke(ctx context.Context, c effect.Call) effect.Outcome {
 	w.tell("did", c.Effect)
-	scope := sandbox.KVScope{Plugin: "world", Principal: c.Turn.Principal().PrincipalID()}
+	scope := sandbox.KVScope{Plugin: "world", Principal: c.Turn.Principal().PrincipalID(), Turn: c.Turn.ID()}
 	version, ok, err := w.store.Set(ctx, scope, "n", []byte(c.Effect), nil)
 	if err != nil || !ok {
 		return effect.Outcome{Status: effect.Failed, Reason: "kv", Detail: fmt.Sprint(err)}
@@ -232,10 +232,6 @@ func (w *world) others(ctx context.Context, res turn.Result) error {
 	if _, _, err := w.store.Legacy(ctx, by, turn.LegacyQuery{Session: res.Session(), Reason: "crash test"}); err != nil {
 		return err
 	}
-	scope := sandbox.KVScope{Plugin: "world", Principal: person().PrincipalID}
-	if _, err := w.store.Delete(ctx, scope, "n", nil); err != nil {
-		return err
-	}
 	// A second turn, by hand, for the writes that the first had no use for.
 	now := time.Now()
 	a := turn.Admission{
@@ -247,6 +243,10 @@ func (w *world) others(ctx context.Context, res turn.Result) error {
 	got, err := w.store.Admit(ctx, a, []event.Record{made, started})
 	if err != nil || got.Disposition != turn.Admitted {
 		return fmt.Errorf("admit by hand: %q, %w", got.Disposition, err)
+	}
+	scope := sandbox.KVScope{Plugin: "world", Principal: person().PrincipalID, Turn: a.Turn}
+	if _, err := w.store.Delete(ctx, scope, "n", nil); err != nil {
+		return err
 	}
 	if how, err := w.store.Extend(ctx, got.Session, got.Claim, now.Add(2*time.Minute)); err != nil || how != turn.Written {
 		return fmt.Errorf("extend: %q, %w", how, err)

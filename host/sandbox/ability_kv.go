@@ -30,7 +30,11 @@ func (s *Session) keyReady(key string) *wire.Fault {
 
 // storeFault is the answer when the port could not do its job. Its words stay
 // in the host.
-func storeFault(ctx context.Context) *wire.Fault {
+func storeFault(ctx context.Context, err error) *wire.Fault {
+	var over *KVOverError
+	if errors.As(err, &over) {
+		return faultf(wire.CodeUnavailable, "the turn of this call is over")
+	}
 	if ctx.Err() != nil {
 		return faultf(wire.CodeTimeout, "the store did not answer in time")
 	}
@@ -44,7 +48,7 @@ func (s *Session) valueGet(ctx context.Context, req wire.KVGetRequest, _ []byte)
 	value, version, err := s.opt.KV.Get(ctx, s.opt.Scope, req.Key)
 	switch {
 	case err != nil:
-		return nil, nil, storeFault(ctx)
+		return nil, nil, storeFault(ctx, err)
 	case version == 0:
 		return nil, nil, faultf(wire.CodeNotFound, "there is no key %q", req.Key)
 	case len(value) > wire.MaxKVValue:
@@ -72,7 +76,7 @@ func (s *Session) valueSet(ctx context.Context, req wire.KVSetRequest, body []by
 	case errors.As(err, &full):
 		return nil, nil, faultf(wire.CodeTooLarge, "this plugin keeps at most %d %s", full.Limit, full.What)
 	case err != nil:
-		return nil, nil, storeFault(ctx)
+		return nil, nil, storeFault(ctx, err)
 	case !ok:
 		return nil, nil, faultf(wire.CodeConflict, "the key %q has another version", req.Key)
 	}
@@ -96,7 +100,7 @@ func (s *Session) valueDelete(ctx context.Context, req wire.KVDeleteRequest, _ [
 	ok, err := s.opt.KV.Delete(ctx, s.opt.Scope, req.Key, req.IfVersion)
 	switch {
 	case err != nil:
-		return nil, nil, storeFault(ctx)
+		return nil, nil, storeFault(ctx, err)
 	case !ok:
 		return nil, nil, faultf(wire.CodeConflict, "the key %q has another version", req.Key)
 	}
@@ -113,7 +117,7 @@ func (s *Session) valueList(ctx context.Context, req wire.KVListRequest, _ []byt
 	}
 	entries, more, err := s.opt.KV.List(ctx, s.opt.Scope, req.Prefix, req.After, limit)
 	if err != nil {
-		return nil, nil, storeFault(ctx)
+		return nil, nil, storeFault(ctx, err)
 	}
 	kept := fitPage(entries)
 	return wire.KVListReply{Entries: entries[:kept], More: more || kept < len(entries)}, nil, nil

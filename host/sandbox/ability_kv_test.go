@@ -20,6 +20,7 @@ type memKV struct {
 		version int64
 	}
 	broken bool
+	over   bool // the turn that writes has ended
 }
 
 func newMemKV() *memKV {
@@ -31,6 +32,13 @@ func newMemKV() *memKV {
 
 func (m *memKV) key(s sandbox.KVScope, k string) string {
 	return s.Plugin + "\x00" + s.Principal + "\x00" + k
+}
+
+func (m *memKV) late(s sandbox.KVScope) error {
+	if m.over {
+		return &sandbox.KVOverError{Turn: s.Turn}
+	}
+	return nil
 }
 
 func (m *memKV) err() error {
@@ -46,6 +54,9 @@ func (m *memKV) Get(_ context.Context, s sandbox.KVScope, k string) ([]byte, int
 }
 
 func (m *memKV) Set(_ context.Context, s sandbox.KVScope, k string, value []byte, ifVersion *int64) (int64, bool, error) {
+	if err := m.late(s); err != nil {
+		return 0, false, err
+	}
 	v := m.values[m.key(s, k)]
 	if ifVersion != nil && *ifVersion != v.version {
 		return 0, false, m.err()
@@ -56,6 +67,9 @@ func (m *memKV) Set(_ context.Context, s sandbox.KVScope, k string, value []byte
 }
 
 func (m *memKV) Delete(_ context.Context, s sandbox.KVScope, k string, ifVersion *int64) (bool, error) {
+	if err := m.late(s); err != nil {
+		return false, err
+	}
 	if ifVersion != nil && *ifVersion != m.values[m.key(s, k)].version {
 		return false, m.err()
 	}
@@ -136,7 +150,13 @@ func TestValueRequestsAreChecked(t *testing.T) {
 	if len(kv.values) != 0 {
 		t.Errorf("something was kept: %d", len(kv.values))
 	}
-	kv.broken = true
+	kv.over = true
+	for _, fn := range []string{wire.ImportKVSet, wire.ImportKVDelete} {
+		if reply, _ := ask[wire.Ack](t, p, fn, `{"key":"a"}`, "", opt); code(reply.Fault) != wire.CodeUnavailable || len(kv.values) != 0 {
+			t.Errorf("%s of a turn that is over: %+v", fn, reply.Fault)
+		}
+	}
+	kv.over, kv.broken = false, true
 	for _, fn := range []string{wire.ImportKVGet, wire.ImportKVSet, wire.ImportKVDelete} {
 		if reply, _ := ask[wire.Ack](t, p, fn, `{"key":"a"}`, "", opt); code(reply.Fault) != wire.CodeIO || strings.Contains(reply.Fault.Message, "/var") {
 			t.Errorf("%s on a broken store: %+v", fn, reply.Fault)

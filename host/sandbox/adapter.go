@@ -52,7 +52,7 @@ func (a *Adapter) Invoke(ctx context.Context, call effect.Call) effect.Outcome {
 		OutputLimit: replyLimit(call.Output),
 		Abilities:   abilitiesOf(call, tool),
 		KV:          a.ports.KV,
-		Scope:       KVScope{Plugin: a.plugin.Name(), Principal: call.Turn.Principal().PrincipalID()},
+		Scope:       KVScope{Plugin: a.plugin.Name(), Principal: call.Turn.Principal().PrincipalID(), Turn: call.Turn.ID()},
 		Progress:    call.Progress,
 	}
 	if !call.Deadline.IsZero() {

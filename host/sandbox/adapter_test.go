@@ -202,7 +202,7 @@ func TestAdapterNeedsEveryLayer(t *testing.T) {
 				t.Errorf("reached %v, want %v", got, c.want)
 			}
 			for _, s := range kv.scopes {
-				if s != (sandbox.KVScope{Plugin: "demo", Principal: "principal:system:ann"}) {
+				if s != (sandbox.KVScope{Plugin: "demo", Principal: "principal:system:ann", Turn: call.Turn.ID()}) {
 					t.Errorf("values of %+v", s)
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
@@ -17,8 +18,13 @@ type KV interface {
 	Get(ctx context.Context, scope KVScope, key string) (value []byte, version int64, err error)
 	// Set writes the value. With ifVersion the write happens only when the key
 	// has that version (0: is not there); otherwise ok is false and nothing is
-	// written. version is the one written: 1 for a new key, else one more. A
-	// write past a bound of the scope is a [*KVLimitError] and writes nothing.
+	// written. version is the one written: one more than the key's last, and for
+	// a key that is not there one more than the highest that was deleted in the
+	// scope, 1 at first: no version of a key comes twice. A write past a bound of
+	// the scope is a [*KVLimitError] and writes nothing.
+	// Set and Delete happen only while scope.Turn runs under a live claim, which
+	// is looked at in the same transaction; otherwise they are a [*KVOverError]
+	// and write nothing, whatever the condition says.
 	Set(ctx context.Context, scope KVScope, key string, value []byte, ifVersion *int64) (version int64, ok bool, err error)
 	// Delete removes the key under the same condition.
 	Delete(ctx context.Context, scope KVScope, key string, ifVersion *int64) (ok bool, err error)
@@ -28,8 +34,20 @@ type KV interface {
 }
 
 // KVScope says whose keys: one plugin's, on behalf of one principal. Two scopes
-// that differ in either share nothing.
-type KVScope struct{ Plugin, Principal string }
+// that differ in either share nothing. Turn is who writes, and no part of whose
+// keys they are; reading needs none.
+type KVScope struct {
+	Plugin, Principal string
+	Turn              id.Turn
+}
+
+// KVOverError reports a write of a turn that is over: what a plugin still does
+// after its turn ended must not change what later turns read. The guest is told
+// "unavailable".
+type KVOverError struct{ Turn id.Turn }
+
+// Error names the turn.
+func (e *KVOverError) Error() string { return fmt.Sprintf("kv: turn %q is not running", e.Turn) }
 
 // KVLimitError reports a write that would pass a bound of its scope:
 // [wire.MaxKVValue], [wire.MaxKVKeys] or [wire.MaxKVTotal]. The guest is told

@@ -13,20 +13,27 @@ import (
 )
 
 // keys is the store by key.
-type keys map[string]entry
+type keys struct {
+	entries map[string]entry
+	retired int64 // the highest version that was deleted
+}
 
 type entry struct {
 	value   []byte
 	version int64
 }
 
-func (k keys) put(key string, value []byte) int64 {
-	version := k[key].version + 1
-	k[key] = entry{slices.Clone(value), version}
+func (k *keys) put(key string, value []byte) int64 {
+	last, there := k.entries[key]
+	if !there {
+		last.version = k.retired
+	}
+	version := last.version + 1
+	k.entries[key] = entry{slices.Clone(value), version}
 	return version
 }
 
-func (k keys) serve(t testing.TB, function string, header, body []byte) []byte {
+func (k *keys) serve(t testing.TB, function string, header, body []byte) []byte {
 	t.Helper()
 	switch function {
 	case wire.ImportKVGet:
@@ -47,8 +54,8 @@ func (k keys) serve(t testing.TB, function string, header, body []byte) []byte {
 	return nil
 }
 
-func (k keys) get(r wire.KVGetRequest) (wire.KVGetReply, []byte) {
-	e, ok := k[r.Key]
+func (k *keys) get(r wire.KVGetRequest) (wire.KVGetReply, []byte) {
+	e, ok := k.entries[r.Key]
 	if !ok {
 		return wire.KVGetReply{Fault: &sdk.Fault{Code: sdk.NotFound, Message: "no key " + r.Key}}, nil
 	}
@@ -56,42 +63,43 @@ func (k keys) get(r wire.KVGetRequest) (wire.KVGetReply, []byte) {
 }
 
 // refuse checks key and condition of a write.
-func (k keys) refuse(key string, ifVersion *int64) *sdk.Fault {
+func (k *keys) refuse(key string, ifVersion *int64) *sdk.Fault {
 	if key == "" || len(key) > wire.MaxKVKey || !utf8.ValidString(key) {
 		return &sdk.Fault{Code: sdk.Invalid, Message: "not a key"}
 	}
-	if ifVersion != nil && *ifVersion != k[key].version {
+	if ifVersion != nil && *ifVersion != k.entries[key].version {
 		return &sdk.Fault{Code: sdk.Conflict, Message: "key " + key + " has another version"}
 	}
 	return nil
 }
 
-func (k keys) set(r wire.KVSetRequest, value []byte) wire.KVSetReply {
+func (k *keys) set(r wire.KVSetRequest, value []byte) wire.KVSetReply {
 	if fault := k.refuse(r.Key, r.IfVersion); fault != nil {
 		return wire.KVSetReply{Fault: fault}
 	}
-	total := len(value) - len(k[r.Key].value)
-	for _, e := range k {
+	total := len(value) - len(k.entries[r.Key].value)
+	for _, e := range k.entries {
 		total += len(e.value)
 	}
-	_, there := k[r.Key]
-	if len(value) > wire.MaxKVValue || total > wire.MaxKVTotal || !there && len(k) >= wire.MaxKVKeys {
+	_, there := k.entries[r.Key]
+	if len(value) > wire.MaxKVValue || total > wire.MaxKVTotal || !there && len(k.entries) >= wire.MaxKVKeys {
 		return wire.KVSetReply{Fault: &sdk.Fault{Code: sdk.TooLarge, Message: "no room for the value of " + r.Key}}
 	}
 	return wire.KVSetReply{Version: k.put(r.Key, value)}
 }
 
-func (k keys) remove(r wire.KVDeleteRequest) *sdk.Fault {
+func (k *keys) remove(r wire.KVDeleteRequest) *sdk.Fault {
 	if fault := k.refuse(r.Key, r.IfVersion); fault != nil {
 		return fault
 	}
-	delete(k, r.Key)
+	k.retired = max(k.retired, k.entries[r.Key].version)
+	delete(k.entries, r.Key)
 	return nil
 }
 
-func (k keys) list(r wire.KVListRequest) wire.KVListReply {
+func (k *keys) list(r wire.KVListRequest) wire.KVListReply {
 	var reply wire.KVListReply
-	for _, key := range slices.Sorted(maps.Keys(k)) {
+	for _, key := range slices.Sorted(maps.Keys(k.entries)) {
 		if !strings.HasPrefix(key, r.Prefix) || key <= r.After {
 			continue
 		}
@@ -99,7 +107,7 @@ func (k keys) list(r wire.KVListRequest) wire.KVListReply {
 			reply.More = true
 			break
 		}
-		e := k[key]
+		e := k.entries[key]
 		reply.Entries = append(reply.Entries, wire.KVEntry{Key: key, Version: e.version, Size: int64(len(e.value))})
 	}
 	return reply

@@ -89,7 +89,7 @@ func (p *Plugin) Keys(keys map[string]string) *Plugin {
 
 // Key reads a key after a call; ok is false when it is not there.
 func (p *Plugin) Key(key string) (value string, ok bool) {
-	e, ok := p.world.keys[key]
+	e, ok := p.world.keys.entries[key]
 	return string(e.value), ok
 }
 

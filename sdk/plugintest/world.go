@@ -37,7 +37,7 @@ func newWorld(d wire.Description) *world {
 	return &world{
 		desc:     d,
 		files:    files{".": {dir: true}},
-		keys:     keys{},
+		keys:     keys{entries: map[string]entry{}},
 		now:      time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		settings: map[string]string{},
 		secrets:  map[string]string{},

@@ -1,9 +1,9 @@
 package wire
 
 // Keys are UTF-8, 1 to [MaxKVKey] bytes, seen by one plugin on behalf of one
-// principal only. A version is 1 for a key that was not there, one more with each
+// principal only. A version is 1 for a key that was never there, one more with each
 // write, at most 2^53-1, and 0 for a key that is not there; a key that is removed
-// and made again begins at 1 again.
+// and made again goes on from a higher one.
 
 // KVGetRequest asks for one key.
 type KVGetRequest struct {

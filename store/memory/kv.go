@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/b3abf3ee/portcullis/host/sandbox"
+	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 	"github.com/b3abf3ee/portcullis/store/internal/rule"
 )
@@ -20,7 +21,7 @@ func (s *Store) Get(ctx context.Context, scope sandbox.KVScope, key string) ([]b
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v := s.values[scope][key]
+	v := s.values[home(scope)][key]
 	return slices.Clone(v.data), v.version, nil
 }
 
@@ -31,6 +32,10 @@ func (s *Store) Set(ctx context.Context, scope sandbox.KVScope, key string, data
 	if err := errors.Join(rule.Key(scope, key), rule.Value(data)); err != nil {
 		return 0, false, fmt.Errorf("memory: set a value of %s: %w", scope.Plugin, err)
 	}
+	if err := s.writes(scope); err != nil {
+		return 0, false, fmt.Errorf("memory: set a value of %s: %w", scope.Plugin, err)
+	}
+	scope = home(scope)
 	had := s.values[scope][key]
 	if ifVersion != nil && *ifVersion != had.version {
 		return 0, false, nil
@@ -48,8 +53,26 @@ func (s *Store) Set(ctx context.Context, scope sandbox.KVScope, key string, data
 	if s.values[scope] == nil {
 		s.values[scope] = map[string]value{}
 	}
-	s.values[scope][key] = value{append([]byte{}, data...), had.version + 1}
-	return had.version + 1, true, nil
+	version := had.version + 1
+	if had.version == 0 {
+		version = s.retired[scope] + 1
+	}
+	s.values[scope][key] = value{append([]byte{}, data...), version}
+	return version, true, nil
+}
+
+// home is scope without who writes.
+func home(scope sandbox.KVScope) sandbox.KVScope {
+	scope.Turn = ""
+	return scope
+}
+
+// writes refuses a write of a turn that is over.
+func (s *Store) writes(scope sandbox.KVScope) error {
+	if t, ok := s.turns[scope.Turn]; !ok || t.rec.State != turn.Running || t.claim.Expired(s.clock()) {
+		return &sandbox.KVOverError{Turn: scope.Turn}
+	}
+	return nil
 }
 
 // Delete removes one key when its condition holds; see [sandbox.KV].
@@ -59,10 +82,16 @@ func (s *Store) Delete(ctx context.Context, scope sandbox.KVScope, key string, i
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if ifVersion != nil && *ifVersion != s.values[scope][key].version {
+	if err := s.writes(scope); err != nil {
+		return false, fmt.Errorf("memory: delete a value of %s: %w", scope.Plugin, err)
+	}
+	scope = home(scope)
+	had := s.values[scope][key].version
+	if ifVersion != nil && *ifVersion != had {
 		return false, nil
 	}
 	delete(s.values[scope], key)
+	s.retired[scope] = max(s.retired[scope], had)
 	return true, nil
 }
 
@@ -73,6 +102,7 @@ func (s *Store) List(ctx context.Context, scope sandbox.KVScope, prefix, after s
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	scope = home(scope)
 	var out []wire.KVEntry
 	for _, key := range slices.Sorted(maps.Keys(s.values[scope])) {
 		if !strings.HasPrefix(key, prefix) || key <= after {

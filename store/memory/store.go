@@ -44,7 +44,8 @@ type Store struct {
 	events    []event.Record       // in the order they were appended
 	eventIDs  map[id.Event]bool
 	grants    map[string]map[capability.Grant]bool
-	values    map[sandbox.KVScope]map[string]value
+	values    map[sandbox.KVScope]map[string]value // by scopes without a turn
+	retired   map[sandbox.KVScope]int64            // the highest version that was deleted
 
 	calibrations map[string]prompt.Calibration
 	observed     map[id.Decision]bool
@@ -109,7 +110,7 @@ func New(cfg Config) *Store {
 		turns: map[id.Turn]*running{}, requests: map[request]*running{}, messages: map[id.Message]bool{}, owed: map[id.Turn]error{},
 		effects: map[id.Effect]*effect.Record{}, questions: map[id.Approval]*approval.Question{},
 		eventIDs: map[id.Event]bool{}, grants: map[string]map[capability.Grant]bool{},
-		values: map[sandbox.KVScope]map[string]value{}, calibrations: map[string]prompt.Calibration{}, observed: map[id.Decision]bool{},
+		values: map[sandbox.KVScope]map[string]value{}, retired: map[sandbox.KVScope]int64{}, calibrations: map[string]prompt.Calibration{}, observed: map[id.Decision]bool{},
 	}
 }
 

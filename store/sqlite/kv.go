@@ -28,13 +28,20 @@ func (s *Store) Set(ctx context.Context, scope sandbox.KVScope, key string, valu
 	err = errors.Join(rule.Key(scope, key), rule.Value(value))
 	if err == nil {
 		err = s.write(ctx, func(t *tx) error {
+			if err := t.writes(scope); err != nil {
+				return err
+			}
 			var had int64
 			version, had, err = t.version(scope, key)
 			if ok = ifVersion == nil || *ifVersion == version; err != nil || !ok {
 				return err
 			}
-			if err := t.room(scope, version == 0, int64(len(value))-had); err != nil {
+			retired, err := t.room(scope, version == 0, int64(len(value))-had)
+			if err != nil {
 				return err
+			}
+			if version == 0 {
+				version = retired
 			}
 			version++
 			return t.must(`INSERT INTO kv (plugin, principal, key, version, size, value) VALUES (?, ?, ?, ?, ?, ?)
@@ -52,6 +59,18 @@ func (s *Store) Set(ctx context.Context, scope sandbox.KVScope, key string, valu
 	return version, ok, nil
 }
 
+// writes refuses a write of a turn that is over. A running turn has the one lease of its session, and no other turn ever gets
+// its id.
+func (t *tx) writes(scope sandbox.KVScope) error {
+	var live bool
+	err := t.row(`SELECT EXISTS (SELECT 1 FROM leases l WHERE l.turn_id = ? AND l.expires_at > ?)`, string(scope.Turn), t.now.UnixMilli()).
+		Scan(&live)
+	if err == nil && !live {
+		err = &sandbox.KVOverError{Turn: scope.Turn}
+	}
+	return err
+}
+
 // version reads the version and size of one key; both are 0 when it is not there.
 func (t *tx) version(scope sandbox.KVScope, key string) (version, size int64, err error) {
 	err = t.row(`SELECT version, size FROM kv WHERE plugin = ? AND principal = ? AND key = ?`,
@@ -62,18 +81,18 @@ func (t *tx) version(scope sandbox.KVScope, key string) (version, size int64, er
 	return version, size, err
 }
 
-// room refuses a write that takes the scope past a bound.
-func (t *tx) room(scope sandbox.KVScope, added bool, growth int64) error {
+// room refuses a write that takes the scope past a bound. It returns the highest version that was deleted in the scope.
+func (t *tx) room(scope sandbox.KVScope, added bool, growth int64) (retired int64, err error) {
 	var keys, bytes int64
-	err := t.row(`SELECT keys, bytes FROM kv_usage WHERE plugin = ? AND principal = ?`, scope.Plugin, scope.Principal).
-		Scan(&keys, &bytes)
+	err = t.row(`SELECT keys, bytes, retired FROM kv_usage WHERE plugin = ? AND principal = ?`, scope.Plugin, scope.Principal).
+		Scan(&keys, &bytes, &retired)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return err
+		return 0, err
 	}
 	if added {
 		keys++
 	}
-	return rule.Room(keys, bytes+growth)
+	return retired, rule.Room(keys, bytes+growth)
 }
 
 // Delete removes one key when its condition holds; see [sandbox.KV].
@@ -81,6 +100,9 @@ func (s *Store) Delete(ctx context.Context, scope sandbox.KVScope, key string, i
 	err = rule.Key(scope, key)
 	if err == nil {
 		err = s.write(ctx, func(t *tx) error {
+			if err := t.writes(scope); err != nil {
+				return err
+			}
 			version, _, err := t.version(scope, key)
 			if ok = ifVersion == nil || *ifVersion == version; err != nil || !ok || version == 0 {
 				return err

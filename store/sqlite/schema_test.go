@@ -64,7 +64,9 @@ func TestSchemaRefuses(t *testing.T) {
 	must(`UPDATE approvals SET state = 'allowed', reach = 'once', decided_by = 'p', decided_at = 11, used_at = 12 WHERE id = 'apr_once'`)
 	must(`INSERT INTO messages (id, session_id, turn_id, role, body, at) VALUES ('msg_1', 'ses_1', 'trn_1', 'user', '{}', 1)`)
 	must(`INSERT INTO events (id, at, kind, principal_id, session_id, turn_id, effect_id, trace, fields) VALUES ('evt_1', 1, 'k', '', '', '', '', '', '[]')`)
-	must(`INSERT INTO kv VALUES ('p', 'a', 'k', 1, 1, x'00')`)
+	must(`INSERT INTO kv VALUES ('p', 'a', 'gone', 7, 1, x'00')`)
+	must(`DELETE FROM kv WHERE key = 'gone'`)
+	must(`INSERT INTO kv VALUES ('p', 'a', 'k', 8, 1, x'00')`)
 
 	for rule, query := range map[string]string{
 		"owner changed":                 `UPDATE session_owners SET principal_id = 'q' WHERE session_id = 'ses_1'`,
@@ -113,6 +115,9 @@ func TestSchemaRefuses(t *testing.T) {
 		"manual, settled by itself":     `INSERT INTO effect_resolutions VALUES ('eff_lost_manual', 'nothing_to_do', 'r', '', 3)`,
 		"idempotent, as if it read":     `INSERT INTO effect_resolutions VALUES ('eff_lost_idempotent', 'nothing_to_do', 'r', '', 3)`,
 		"a read, said to have happened": `INSERT INTO effect_resolutions VALUES ('eff_lost_read', 'happened', 'seen', 'p', 3)`,
+		"value of the same version":     `UPDATE kv SET value = x'01' WHERE key = 'k'`,
+		"value that begins again":       `INSERT INTO kv VALUES ('p', 'a', 'gone', 7, 1, x'00')`,
+		"what was used, forgotten":      `DELETE FROM kv_usage`,
 		"question after the end":        questionRow("apr_2", "trn_over", "pending", "", "", "NULL"),
 		"question born answered":        questionRow("apr_2", "trn_1", "denied", "", "", "11"),
 		"second answer":                 `UPDATE approvals SET state = 'allowed', reach = 'once', decided_by = 'p' WHERE id = 'apr_over'`,

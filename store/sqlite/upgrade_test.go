@@ -9,6 +9,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/authority"
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/sandbox"
 )
 
 // since returns the released migrations up to and with number n, as an older program had them.
@@ -79,8 +80,9 @@ func questionOfOne(name string) string {
 		'e', 'p', 'c', 'x', '', 'low', '[]', '', '{}', 'd', '', 1, 10, 20, 'pending', '', '', '')`
 }
 
-// Effects that the schema before left without an end are there, with what their recovery settles settled.
-func TestUncertainEffectsOfTheFourthSchemaAreKept(t *testing.T) {
+// Effects that the schema before left without an end are there, with what their recovery settles settled, and values go on from
+// their versions.
+func TestWhatTheFourthSchemaLeftIsKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "portcullis.db")
 	if err := own(path); err != nil {
 		t.Fatal(err)
@@ -99,7 +101,20 @@ func TestUncertainEffectsOfTheFourthSchemaAreKept(t *testing.T) {
 	}
 	ask(t, path, `UPDATE effects SET status = 'indeterminate', reason = 'host_restarted', finished_at = 7`)
 	ask(t, path, `UPDATE turns SET state = 'indeterminate', reason = 'host_restarted', finished_at = 7`)
+	ask(t, path, `INSERT INTO kv VALUES ('p', 'a', 'k', 3, 1, x'00'), ('p', 'a', 'old', 9, 1, x'00')`)
 	s, clock := open(t, path)
+	scope := sandbox.KVScope{Plugin: "p", Principal: "a", Turn: runningTurn(t, s)}
+	for i, want := range []int64{4, 10, 5} { // a value goes on, one that was deleted too, and no other is moved by that
+		key := []string{"k", "old", "k"}[i]
+		if key == "old" {
+			if ok, err := s.Delete(t.Context(), scope, key, nil); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+		}
+		if version, ok, err := s.Set(t.Context(), scope, key, []byte("v"), nil); version != want || !ok || err != nil {
+			t.Errorf("%s has version %d, want %d, %v, %v", key, version, want, ok, err)
+		}
+	}
 	by, err := authority.NewResolver(s, s, clock.Now, s.ids).Operator(t.Context(), "look at old effects")
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/lease"
 	"github.com/b3abf3ee/portcullis/host/sandbox"
 	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/policy/principal"
@@ -133,9 +134,29 @@ func operatorOf(t testing.TB, s *Store) principal.Scope {
 	return scope
 }
 
+// runningTurn admits a turn of the operator.
+func runningTurn(t testing.TB, s *Store) id.Turn {
+	t.Helper()
+	now := s.clock()
+	a := turn.Admission{
+		Request: s.ids.Request(), Digest: "d", Turn: s.ids.Turn(), NewSession: s.ids.Session(), Selector: turn.Selector{Kind: turn.Fresh},
+		Core: "c", Revision: "r", Trace: s.ids.Trace(), At: now,
+		Owner: principal.Facts{PrincipalID: "principal:operator:local", Authority: principal.Operator, Reason: "test"},
+		Claim: lease.Claim{Token: s.ids.Lease(), Epoch: s.ids.Epoch(), Expires: now.Add(time.Hour)},
+	}
+	var r []event.Record
+	for _, kind := range []event.Kind{event.SessionCreated, event.TurnStarted} {
+		r = append(r, event.Record{ID: s.ids.Event(), At: now, Kind: kind})
+	}
+	if got, err := s.Admit(t.Context(), a, r); err != nil || got.Disposition != turn.Admitted {
+		t.Fatal(got, err)
+	}
+	return a.Turn
+}
+
 func TestLogIsCheckpointedAndBounded(t *testing.T) {
 	s, _ := open(t, filepath.Join(t.TempDir(), "portcullis.db"))
-	scope, value := sandbox.KVScope{Plugin: "p", Principal: "a"}, make([]byte, wire.MaxKVValue)
+	scope, value := sandbox.KVScope{Plugin: "p", Principal: "a", Turn: runningTurn(t, s)}, make([]byte, wire.MaxKVValue)
 	for range 4 * checkpointBytes / len(value) {
 		if _, ok, err := s.Set(t.Context(), scope, "k", value, nil); !ok || err != nil {
 			t.Fatal(ok, err)

@@ -285,6 +285,9 @@ type kept struct {
 
 func (p *pair) keepValue(rt *rapid.T) {
 	s := scopeOf(one(rt, "plugin", []string{"notes", "calc"}), one(rt, "principal", []string{"alice", "bob"}))
+	if len(p.turns) > 0 {
+		s.Turn = one(rt, "turn", p.turns).turn
+	}
 	key := one(rt, "key", []string{"a", "ab", "b", "", "\xff"})
 	var condition *int64
 	if rapid.Bool().Draw(rt, "conditional") {

@@ -75,6 +75,7 @@ func checkTexts(t *testing.T, w *world, texts []string) {
 		t.Fatalf("question %v, %v", found, err)
 	}
 	s := scopeOf("text", "alice")
+	s.Turn = l.turn
 	for i, text := range texts {
 		if string(window[i].Body) != string(messages[i].Body) {
 			t.Errorf("message %q came back as %q", messages[i].Body, window[i].Body)

@@ -7,8 +7,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/sandbox"
+	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
@@ -20,11 +23,21 @@ func valueCases() []testCase {
 		{"keys are listed by prefix, after a key, in byte order", valuesListed},
 		{"a scope holds no more than its bounds", valuesBounded},
 		{"racing increments lose none", valuesRace},
+		{"a turn that is over writes no values", valuesFenced},
 	}
 }
 
 func scopeOf(plugin, principal string) sandbox.KVScope {
 	return sandbox.KVScope{Plugin: plugin, Principal: principal}
+}
+
+// scopes starts a turn and returns scopes under it.
+func (w *world) scopes(t testing.TB) func(plugin, principal string) sandbox.KVScope {
+	t.Helper()
+	l := w.start(t, talker("writer"), fresh())
+	return func(plugin, principal string) sandbox.KVScope {
+		return sandbox.KVScope{Plugin: plugin, Principal: principal, Turn: l.turn}
+	}
 }
 
 func at(version int64) *int64 { return &version }
@@ -48,6 +61,7 @@ func (w *world) get(t testing.TB, s sandbox.KVScope, key string) (string, int64)
 }
 
 func valuesKept(t *testing.T, w *world) {
+	scopeOf := w.scopes(t)
 	s := scopeOf("notes", "alice")
 	if value, version := w.get(t, s, "k"); value != "" || version != 0 {
 		t.Errorf("a missing key is %q, %d", value, version)
@@ -78,12 +92,18 @@ func valuesKept(t *testing.T, w *world) {
 			t.Errorf("delete: %v, %v", ok, err)
 		}
 	}
-	if version := w.set(t, s, "k", "again"); version != 1 {
-		t.Errorf("a key made again has version %d", version)
+	for i, key := range []string{"k", "k", "another"} { // "k" was deleted at version 4
+		if version := w.set(t, s, key, "again"); version != []int64{5, 6, 5}[i] {
+			t.Errorf("%s, made again, has version %d", key, version)
+		}
+	}
+	if version := w.set(t, scopeOf("notes", "bob"), "k", "first"); version != 1 {
+		t.Errorf("a key of another scope has version %d", version)
 	}
 }
 
 func valuesCompared(t *testing.T, w *world) {
+	scopeOf := w.scopes(t)
 	s := scopeOf("notes", "alice")
 	steps := []struct {
 		what      string
@@ -102,7 +122,8 @@ func valuesCompared(t *testing.T, w *world) {
 		{"delete", at(3), true, 0},
 		{"delete", at(3), false, 0},
 		{"delete", at(0), true, 0},
-		{"set", at(0), true, 1},
+		{"set", at(3), false, 0},
+		{"set", at(0), true, 4},
 	}
 	for i, c := range steps {
 		var (
@@ -119,12 +140,13 @@ func valuesCompared(t *testing.T, w *world) {
 			t.Errorf("step %d, %s: %v, version %d, %v", i, c.what, ok, version, err)
 		}
 	}
-	if got, version := w.get(t, s, "k"); got != "11" || version != 1 {
+	if got, version := w.get(t, s, "k"); got != "12" || version != 4 {
 		t.Errorf("at the end %q, %d", got, version)
 	}
 }
 
 func valuesScoped(t *testing.T, w *world) {
+	scopeOf := w.scopes(t)
 	mine := scopeOf("notes", "alice")
 	w.set(t, mine, "k", "mine")
 	for _, other := range []sandbox.KVScope{scopeOf("notes", "bob"), scopeOf("calc", "alice"), scopeOf("note", "salice")} {
@@ -154,6 +176,7 @@ func valuesScoped(t *testing.T, w *world) {
 }
 
 func valuesListed(t *testing.T, w *world) {
+	scopeOf := w.scopes(t)
 	s := scopeOf("notes", "alice")
 	for _, key := range []string{"a", "a/1", "a/2", "a/é", "a0", "b", "A", "\uffff"} {
 		w.set(t, s, key, key)
@@ -197,6 +220,7 @@ func valuesListed(t *testing.T, w *world) {
 }
 
 func valuesBounded(t *testing.T, w *world) {
+	scopeOf := w.scopes(t)
 	full := func(s sandbox.KVScope, key string, value []byte, what string) {
 		t.Helper()
 		_, ok, err := w.Store.Set(w.ctx, s, key, value, nil)
@@ -239,6 +263,7 @@ func valuesBounded(t *testing.T, w *world) {
 }
 
 func valuesRace(t *testing.T, w *world) {
+	scopeOf := w.scopes(t)
 	s := scopeOf("counter", "alice")
 	const workers, rounds = 4, 5
 	var wg sync.WaitGroup
@@ -271,5 +296,44 @@ func valuesRace(t *testing.T, w *world) {
 	wg.Wait()
 	if got, version := w.get(t, s, "n"); got != fmt.Sprint(workers*rounds) || version != workers*rounds {
 		t.Errorf("after %d increments: %s, version %d", workers*rounds, got, version)
+	}
+}
+
+func valuesFenced(t *testing.T, w *world) {
+	l, other := w.start(t, alice(), bound()), w.start(t, bob(), bound())
+	under := func(turn id.Turn) sandbox.KVScope {
+		return sandbox.KVScope{Plugin: "notes", Principal: "alice", Turn: turn}
+	}
+	w.set(t, under(l.turn), "k", "in time")
+	refused := func(what string, s sandbox.KVScope) {
+		t.Helper()
+		var over *sandbox.KVOverError
+		for _, condition := range []*int64{nil, at(0), at(1)} {
+			if _, ok, err := w.Store.Set(w.ctx, s, "k", []byte("late"), condition); ok || !errors.As(err, &over) || over.Turn != s.Turn {
+				t.Errorf("%s: set: %v, %v", what, ok, err)
+			}
+			if ok, err := w.Store.Delete(w.ctx, s, "k", condition); ok || !errors.As(err, &over) {
+				t.Errorf("%s: delete: %v, %v", what, ok, err)
+			}
+		}
+		if got, version := w.get(t, s, "k"); got != "in time" || version != 1 {
+			t.Errorf("%s: the value is %q, %d", what, got, version)
+		}
+	}
+	refused("no turn", under(""))
+	refused("no such turn", under(w.ids.Turn()))
+	w.finish(t, l, turn.Completed)
+	refused("an ended turn", under(l.turn))
+	next := w.start(t, alice(), bound())
+	refused("an ended turn of a session that has another", under(l.turn))
+	w.Clock.Advance(time.Minute)
+	refused("a turn whose claim ran out", under(next.turn))
+	if _, err := w.Store.Recover(w.ctx, w.ids.Epoch(), w.Clock.Now()); err != nil {
+		t.Fatal(err)
+	}
+	refused("a turn that a restart ended", under(other.turn))
+	last := w.start(t, alice(), bound())
+	if version := w.set(t, under(last.turn), "k", "of the next host"); version != 2 {
+		t.Errorf("version %d", version)
 	}
 }

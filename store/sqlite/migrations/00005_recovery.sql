@@ -1,4 +1,5 @@
--- What is settled about an effect whose end nobody saw. The effect and its turn stay as they ended.
+-- What a turn leaves behind: what is settled about an effect whose end nobody saw (the effect and its turn stay as they
+-- ended), and versions of values that never come again.
 
 -- +goose Up
 -- by_id is empty where the tool's own recovery settled it.
@@ -32,3 +33,29 @@ BEGIN SELECT RAISE(ABORT, 'resolutions are never deleted'); END;
 INSERT INTO effect_resolutions (effect_id, verdict, reason, by_id, at)
 SELECT e.id, CASE e.recovery WHEN 'read' THEN 'nothing_to_do' ELSE 'may_be_repeated' END, 'recovery_' || e.recovery, '', e.finished_at
 FROM effects e WHERE e.status = 'indeterminate' AND e.recovery IN ('read', 'idempotent');
+
+-- The highest version of the values that were removed from a scope: a key that is made again goes on from there, so that a
+-- condition on a version never holds for another value than the one it was read from.
+ALTER TABLE kv_usage ADD COLUMN retired INTEGER NOT NULL DEFAULT 0 CHECK (retired >= 0);
+DROP TRIGGER kv_removed;
+-- +goose StatementBegin
+CREATE TRIGGER kv_removed AFTER DELETE ON kv
+BEGIN
+    UPDATE kv_usage SET keys = keys - 1, bytes = bytes - OLD.size, retired = max(retired, OLD.version)
+    WHERE plugin = OLD.plugin AND principal = OLD.principal;
+END;
+-- +goose StatementEnd
+-- +goose StatementBegin
+CREATE TRIGGER kv_versions_grow BEFORE UPDATE ON kv WHEN NEW.version <= OLD.version
+BEGIN SELECT RAISE(ABORT, 'the version of a value only grows'); END;
+-- +goose StatementEnd
+-- +goose StatementBegin
+CREATE TRIGGER kv_versions_go_on BEFORE INSERT ON kv
+WHEN NEW.version <= coalesce((SELECT u.retired FROM kv_usage u WHERE u.plugin = NEW.plugin AND u.principal = NEW.principal), 0)
+  AND NOT EXISTS (SELECT 1 FROM kv k WHERE k.plugin = NEW.plugin AND k.principal = NEW.principal AND k.key = NEW.key)
+BEGIN SELECT RAISE(ABORT, 'a value made again has a version of its own'); END;
+-- +goose StatementEnd
+-- +goose StatementBegin
+CREATE TRIGGER kv_usage_kept BEFORE DELETE ON kv_usage
+BEGIN SELECT RAISE(ABORT, 'what a scope has used is never forgotten'); END;
+-- +goose StatementEnd
