@@ -228,6 +228,8 @@ func surviving() []guard {
 		{"only-doubt-is-settled", "store/internal/rule/resolve.go", "\tcase e.Status != effect.Indeterminate:\n", "\tcase false:\n", inMemory, "TestContract/what_is_not_uncertain_is_not_settled"},
 		{"settled-by-the-operator", "store/sqlite/resolve.go", "if err := rule.AcceptOperator(by, s.id); err != nil {", "if err := rule.Accept(by, s.id); err != nil {", inSQLite, "TestContract/only_the_operator_settles_effects"},
 		{"settled-where-owned", "store/sqlite/resolve.go", "WHERE e.id = ? AND `+reached(\"e.session_id\"), string(e)", "WHERE e.id = ? AND (? OR ? <> '')`, string(e)", inSQLite, "TestContract/an_effect_of_nobody's_session_is_not_settled"},
+		{"queue-of-a-session", "host/turn/lanes.go", "\tcase len(cur.queue) >= MaxWaitingSession:\n", "\tcase false:\n", inTurn, "TestNoMoreThanABoundWaits"},
+		{"queue-of-the-host", "host/turn/lanes.go", "\tcase l.waiting >= MaxWaiting:\n", "\tcase false:\n", inTurn, "TestNoMoreThanABoundWaits"},
 		{"late-values", "store/sqlite/kv.go", "\tif err == nil && !live {\n", "\tif false {\n", inSQLite, "TestContract/a_turn_that_is_over_writes_no_values"},
 		{"versions-go-on", "store/sqlite/kv.go", "\t\t\t\tversion = retired\n", "\t\t\t\t_ = retired\n", inSQLite, "TestContract/values_are_kept_with_a_version_that_counts_their_writes"},
 		{"values-of-the-turn", "host/sandbox/adapter.go", ", Turn: call.Turn.ID()}", "}", inSandbox, "TestAdapterNeedsEveryLayer"},

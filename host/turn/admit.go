@@ -100,6 +100,10 @@ func (x *Execution) boundBefore(ctx context.Context, req Request) (id.Session, b
 func (x *Execution) queue(ctx context.Context, a *admitted, fresh id.Session) error {
 	enter := func(key string) error {
 		leave, err := x.lanes.enter(ctx, key)
+		var full *fullError
+		if errors.As(err, &full) {
+			return &RejectedError{a.req.Key, RejectQueueFull, full.Error() + ": nothing was started; ask again when some have ended"}
+		}
 		if err != nil {
 			return &RejectedError{a.req.Key, RejectCancelled, "cancelled while waiting for the session's earlier turn"}
 		}

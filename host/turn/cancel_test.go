@@ -208,3 +208,32 @@ func TestOneEffectWithoutAModelIsATurnToo(t *testing.T) {
 	}
 	w.want(res, turn.Failed, "effect_not_found")
 }
+
+func TestATurnBeyondTheQueueIsRefusedAndLeavesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, hanging)
+		x := turn.New(w.cfg)
+		first, session, done := w.start(x, context.Background())
+		again := ask("x")
+		again.Selector = turn.Selector{Kind: turn.Resume, Session: session}
+		ctx, stop := context.WithCancel(context.Background())
+		var waiting sync.WaitGroup
+		for range turn.MaxWaitingSession {
+			waiting.Go(func() { _, _ = x.Run(ctx, again, turn.Observer{}) })
+		}
+		synctest.Wait()
+		var refused *turn.RejectedError
+		if _, err := x.Run(t.Context(), again, turn.Observer{}); !errors.As(err, &refused) || refused.Reason != turn.RejectQueueFull ||
+			refused.Sentence != "32 turns wait for this session already: nothing was started; ask again when some have ended" {
+			t.Fatalf("%v", err)
+		}
+		stop()
+		waiting.Wait()
+		x.Close()
+		<-done
+		turns, err := w.store.Turns(t.Context(), w.scope(session, authority.OperatorFacts("look")), session, 10)
+		if err != nil || len(turns) != 1 || turns[0].ID != first {
+			t.Fatalf("%+v, %v", turns, err)
+		}
+	})
+}

@@ -2,22 +2,40 @@ package turn
 
 import (
 	"context"
+	"fmt"
 	"sync"
 )
 
 // lanes lets the turns of one session (or of one conversation that has none yet) pass one after another, first come first served. A key without a turn has
-// no entry: memory is bounded by what runs and waits now. The zero value is ready.
+// no entry, and no more than a bound may wait: memory is bounded. The zero value is ready.
 type lanes struct {
-	mu   sync.Mutex // guards open
-	open map[string]*lane
+	mu      sync.Mutex // guards open and waiting
+	open    map[string]*lane
+	waiting int // in all lanes
+}
+
+// Bounds of what waits. What comes beyond them is refused at once and not kept: whoever asks can wait better than the host can.
+const (
+	MaxWaitingSession = 32   // turns that wait for one session, or for one conversation's
+	MaxWaiting        = 1024 // turns that wait in all
+)
+
+// fullError reports that no more may wait.
+type fullError struct {
+	where string // "for this session" or "in this host"
+	limit int
+}
+
+func (e *fullError) Error() string {
+	return fmt.Sprintf("%d turns wait %s already", e.limit, e.where)
 }
 
 type lane struct {
 	queue []chan struct{} // waiters, oldest first; each is closed when it is its turn
 }
 
-// enter waits until no earlier turn of s is in its lane. It returns the function that leaves, or ctx's error with
-// nothing to leave.
+// enter waits until no earlier turn of s is in its lane. It returns the function that leaves, or with nothing to leave ctx's
+// error, or a [*fullError] at once.
 func (l *lanes) enter(ctx context.Context, s string) (leave func(), err error) {
 	l.mu.Lock()
 	if l.open == nil {
@@ -29,6 +47,11 @@ func (l *lanes) enter(ctx context.Context, s string) (leave func(), err error) {
 		l.mu.Unlock()
 		return func() { l.leave(s) }, nil
 	}
+	if err := l.room(cur); err != nil {
+		l.mu.Unlock()
+		return nil, err
+	}
+	l.waiting++
 	turn := make(chan struct{})
 	cur.queue = append(cur.queue, turn)
 	l.mu.Unlock()
@@ -41,6 +64,17 @@ func (l *lanes) enter(ctx context.Context, s string) (leave func(), err error) {
 	}
 }
 
+// room refuses one more waiter of a lane when it is full, or all of them are. l.mu is held.
+func (l *lanes) room(cur *lane) error {
+	switch {
+	case len(cur.queue) >= MaxWaitingSession:
+		return &fullError{"for this session", MaxWaitingSession}
+	case l.waiting >= MaxWaiting:
+		return &fullError{"in this host", MaxWaiting}
+	}
+	return nil
+}
+
 // leave hands the lane to the oldest waiter, or closes it.
 func (l *lanes) leave(s string) {
 	l.mu.Lock()
@@ -50,6 +84,7 @@ func (l *lanes) leave(s string) {
 		delete(l.open, s)
 		return
 	}
+	l.waiting--
 	next := cur.queue[0]
 	cur.queue = cur.queue[1:]
 	close(next)
@@ -60,6 +95,7 @@ func (l *lanes) forget(s string, turn chan struct{}) {
 	l.mu.Lock()
 	for i, w := range l.open[s].queue {
 		if w == turn {
+			l.waiting--
 			l.open[s].queue = append(l.open[s].queue[:i], l.open[s].queue[i+1:]...)
 			l.mu.Unlock()
 			return

@@ -112,7 +112,69 @@ func TestLanesHammer(t *testing.T) {
 	}
 	wg.Wait()
 	holders.Wait()
-	if n := l.size(); n != 0 {
-		t.Fatalf("%d idle lanes are kept", n)
+	if n := l.size(); n != 0 || l.waiting != 0 {
+		t.Fatalf("%d idle lanes are kept, %d waiters", n, l.waiting)
 	}
+}
+
+// wait queues a waiter in lane s that stays until the returned function is called.
+func (l *lanes) wait(t *testing.T, s string) (giveUp func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		if leave, err := l.enter(ctx, s); err == nil {
+			leave()
+		}
+	}()
+	synctest.Wait()
+	return func() { cancel(); <-gone }
+}
+
+func TestNoMoreThanABoundWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l lanes
+		full := func(s, where string) {
+			t.Helper()
+			var e *fullError
+			if leave, err := l.enter(t.Context(), s); leave != nil || !errors.As(err, &e) || e.where != where {
+				t.Fatalf("%s: %v", s, err)
+			}
+		}
+		var leaves, waiters []func()
+		for n := range MaxWaiting / MaxWaitingSession {
+			s := fmt.Sprint("ses_", n)
+			leave, err := l.enter(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			leaves = append(leaves, leave)
+			for range MaxWaitingSession {
+				waiters = append(waiters, l.wait(t, s))
+			}
+			full(s, "for this session")
+		}
+		other, err := l.enter(t.Context(), "ses_other") // what need not wait runs
+		if err != nil {
+			t.Fatal(err)
+		}
+		full("ses_other", "in this host")
+		waiters[0]() // who gives up makes room, and who has waited long enough too
+		waiters[0] = l.wait(t, "ses_other")
+		full("ses_other", "in this host")
+		other()
+		synctest.Wait()
+		leaves[1]()
+		for _, giveUp := range waiters {
+			giveUp()
+		}
+		for i, leave := range leaves {
+			if i != 1 {
+				leave()
+			}
+		}
+		if l.size() != 0 || l.waiting != 0 {
+			t.Fatalf("%d lanes and %d waiters are kept", l.size(), l.waiting)
+		}
+	})
 }

@@ -58,6 +58,7 @@ const (
 	RejectBusy      = "session_busy"
 	RejectPrincipal = "principal_invalid"
 	RejectCancelled = "cancelled_before_start"
+	RejectQueueFull = "queue_full" // more than [MaxWaitingSession] or [MaxWaiting] turns wait
 	RejectClosed    = "host_closed"
 )
 

@@ -174,7 +174,7 @@ func turnProblem(err error) *console.Problem {
 		p.Exit, p.Remedy = console.ExitNo, "`portcullis sessions list` shows yours"
 	case turn.RejectBusy:
 		p.Exit, p.Remedy = console.ExitNo, "wait for its turn to end, or begin a new session"
-	case turn.RejectConflict, turn.RejectCancelled:
+	case turn.RejectConflict, turn.RejectCancelled, turn.RejectQueueFull:
 		p.Exit = console.ExitNo
 	case turn.RejectClosed:
 		p.Exit = console.ExitHost
