@@ -14,7 +14,7 @@ import (
 func (g *Gate) question(ctx context.Context, req Request) (Question, bool) {
 	now := g.cfg.Clock()
 	open := g.cfg.AnswerTime
-	if g.cfg.Prompter == nil && g.cfg.Courier == nil && g.cfg.Wait > 0 {
+	if g.cfg.Prompter == nil && g.cfg.Wait > 0 {
 		open = min(open, g.cfg.Wait)
 	}
 	if over, bounded := ctx.Deadline(); bounded {

@@ -46,7 +46,7 @@ const (
 type Config struct {
 	Journal    Journal
 	Prompter   Prompter      // asks a person and waits
-	Courier    Courier       // brings the question to where a person is; the answer comes by id
+	Courier    Courier       // brings the question to where a person is; the answer comes by id, within Wait if that is set
 	Wait       time.Duration // only waits this long for an answer by id
 	Clock      func() time.Time
 	IDs        *id.Source

@@ -6,6 +6,7 @@ import (
 	stdnet "net"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/b3abf3ee/portcullis/policy/egress"
 )
@@ -33,7 +34,11 @@ func (g *Gate) lookup(ctx context.Context, t egress.Target) ([]netip.Addr, egres
 	if ip, literal := t.Address(); literal {
 		return []netip.Addr{ip}, egress.Verdict{Allowed: true}, nil
 	}
-	found, err := g.resolver.LookupNetIP(ctx, "ip", t.Host()+".")
+	name := t.Host()
+	if strings.Contains(name, ".") { // absolute, so that no search domain is tried; names without one stand in the machine's hosts file
+		name += "."
+	}
+	found, err := g.resolver.LookupNetIP(ctx, "ip", name)
 	switch {
 	case ctx.Err() != nil:
 		return nil, egress.Verdict{}, context.Cause(ctx)

@@ -84,6 +84,7 @@ func (w *world) LookupNetIP(ctx context.Context, network, host string) ([]netip.
 	if network != "ip" {
 		return nil, errors.New("asked for " + network)
 	}
+	host = strings.TrimSuffix(host, ".") + "." // a name of one label is asked as it is
 	all := w.names[host]
 	if len(all) == 0 && w.lenient.IsValid() {
 		return []netip.Addr{w.lenient}, nil

@@ -41,7 +41,11 @@ const (
 
 // Sentence says an overflow in words, with what to do.
 func (p Prepared) Sentence() string {
-	return fmt.Sprintf("the request needs about %d tokens and %d fit: use a model with a larger window, fewer tools, or start afresh with `--fresh`", p.Estimate, p.Budget)
+	what := "use a model with a larger window, or fewer tools in the core"
+	if p.Dropped > 0 || p.Summarised {
+		what += ", or start afresh with `--fresh`"
+	}
+	return fmt.Sprintf("the request needs about %d tokens and %d fit: %s", p.Estimate, p.Budget, what)
 }
 
 const (

@@ -3,7 +3,6 @@ package redact
 import (
 	"bytes"
 	"encoding/base64"
-	"slices"
 	"strings"
 )
 
@@ -73,17 +72,4 @@ func (b *builder) harvest(value []byte, id int) {
 	m := b.marks[id]
 	b.harvested = append(b.harvested, newSecret(m.name, string(value), m.source))
 	b.ids = append(b.ids, id)
-}
-
-// learned is the Set that the result was searched with and what was harvested, as much of it as fits.
-func (b *builder) learned() Set {
-	if len(b.harvested) == 0 {
-		return b.set
-	}
-	fit := slices.DeleteFunc(slices.Clone(b.harvested), func(s Secret) bool { return s.Check() != "" })
-	s, err := b.set.With(fit[:min(len(fit), MaxSecrets-b.set.Len())]...)
-	if err != nil { // every one was checked and there is room
-		return b.set
-	}
-	return s
 }

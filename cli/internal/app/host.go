@@ -22,6 +22,7 @@ type HostOptions struct {
 	Command  string            // who holds the home's lock, for other processes' messages
 	CacheDir string            // compiled plugins; see [Home.Cache]
 	Prompter approval.Prompter // nil: nobody can be asked here
+	Courier  approval.Courier  // with no Prompter: shows what is waited for; nil: nobody
 	Wait     time.Duration     // with no Prompter: how long to wait for another process to decide
 	Progress func(line string)
 	LogLevel string    // debug, info, warn, error or off
@@ -64,7 +65,7 @@ func (h Home) OpenHost(ctx context.Context, o HostOptions) (_ *Running, err erro
 		return nil, err
 	}
 	r.Host, err = host.Open(ctx, host.Config{
-		Home: h.Path, Store: r.store, CacheDir: o.CacheDir, Compiler: compiler, Keeper: keeper, Prompter: o.Prompter, Wait: o.Wait, Progress: o.Progress,
+		Home: h.Path, Store: r.store, CacheDir: o.CacheDir, Compiler: compiler, Keeper: keeper, Prompter: o.Prompter, Courier: o.Courier, Wait: o.Wait, Progress: o.Progress,
 		Log: o.logger(r.hidden),
 	})
 	r.open.Store(r.Host)

@@ -168,7 +168,7 @@ func (s *shell) showApproval(c *cli.Context) error {
 				t.Say("decided    by %s at %s: %s", q.DecidedBy, stamp(q.Decided), q.Reason)
 				sayUse(t, q)
 			default:
-				t.Say("to decide  `portcullis approvals allow %s` or `portcullis approvals deny %s` until %s", q.ID, q.ID, stamp(q.Expires))
+				sayHowToDecide(t, q)
 			}
 		})
 	})

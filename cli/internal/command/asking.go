@@ -51,6 +51,22 @@ func (s *shell) approving(c *cli.Context) (approving, error) {
 	return approving{}, p
 }
 
+// notice says what is waited for, and what to type elsewhere to answer.
+type notice struct {
+	text *console.Text
+	show *screen // makes room; may be nil
+}
+
+// Deliver shows the question whole. See [approval.Courier].
+func (n notice) Deliver(_ context.Context, q approval.Question) error {
+	if n.show != nil {
+		n.show.line()
+	}
+	sayQuestion(n.text, q)
+	sayHowToDecide(n.text, q)
+	return nil
+}
+
 // asker puts questions to the person at the terminal.
 type asker struct {
 	lines *console.Lines

@@ -26,6 +26,10 @@ func sayQuestion(t *console.Text, q approval.Question) {
 	t.Say("question   %s, input sha256:%.12s", q.ID, q.Digest)
 }
 
+func sayHowToDecide(t *console.Text, q approval.Question) {
+	t.Say("to decide  `portcullis approvals allow %s` or `portcullis approvals deny %s` until %s", q.ID, q.ID, stamp(q.Expires))
+}
+
 // plan is what would run beyond the arguments. Its words stay the JSON that they are, so that what was escaped is.
 type plan struct {
 	Argv     []json.RawMessage `json:"argv"`

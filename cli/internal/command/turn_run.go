@@ -91,6 +91,9 @@ func (s *shell) opened(c *cli.Context, a approving, prompter approval.Prompter, 
 	if a.ask {
 		o.Prompter = prompter
 	}
+	if a.wait > 0 {
+		o.Courier = notice{s.out.Err(), show}
+	}
 	h, err := home.OpenHost(c.Context, o)
 	if err != nil {
 		return err
