@@ -47,6 +47,8 @@ func (x Explanation) Judge() Judgement {
 	switch {
 	case v.Action == policy.Deny:
 		return said
+	case x.Unshown.Reason != "":
+		return no(policy.Approval, x.Unshown.Reason, x.Unshown.Why, x.Unshown.Remedy)
 	case !x.Secrets.Zero():
 		return no(StageSecrets, x.Secrets.Reason, x.Secrets.Why, x.Secrets.Remedy)
 	case !x.URL.allowed():

@@ -170,6 +170,7 @@ func approving() []guard {
 		{"operands-are-looked-at-again", "host/effect/plan.go", "\tif p.digest == approved {", "\tif approved != \"\" {", inEffect, "TestAnOperandThatChangesDoesNotRun"},
 		{"plans-have-a-form", "host/effect/plan.go", "\tif why := plan.fault(); why != \"\" {", "\tif why := plan.fault(); false {", inEffect, "TestAPlanThatCannotBeOneDenies"},
 		{"operands-are-approved", "host/effect/plan.go", "\t\ttext(o.SHA256)\n", "", inEffect, "TestEveryPartOfAPlanIsInItsDigest"},
+		{"masked-words-are-not-approved", "host/effect/steps.go", "\t\tif f.Source != redact.Bound {", "\t\tif false {", inEffect, "TestAMaskedPlanCannotBeApproved"},
 		{"allowed-is-on-record", "host/effect/steps.go", "\tif d.Allowed && d.Approval == \"\" {", "\tif false {", inEffect, "TestAnAllowanceWithoutItsQuestionStartsNothing"},
 		{"once-is-once", "store/internal/rule/approval.go", "\tcase !q.Used.IsZero():", "\tcase false:", inMemory, "TestContract"},
 		{"for-the-very-call", "store/internal/rule/approval.go", "\tcase !own:", "\tcase !own && false:", inMemory, "TestContract"},

@@ -116,9 +116,9 @@ type passage struct {
 	policy  *ruling
 	needs   []capability.Name // of this call
 	secrets Bound
-	planned *Plan       // what the adapter would run; nil when it does not plan
-	plan    redact.View // the same for whoever is asked
-	digest  string      // digest of the arguments and the plan: what is approved
+	planned *Plan        // what the adapter would run; nil when it does not plan
+	plan    redact.Views // the same for whoever is asked
+	digest  string       // digest of the arguments and the plan: what is approved
 	outcome Outcome
 	answer  document.Document // the outcome's result, once it was found to be strict
 	end     verdict

@@ -9,6 +9,7 @@ import (
 	"github.com/b3abf3ee/portcullis/policy"
 	"github.com/b3abf3ee/portcullis/policy/approval"
 	"github.com/b3abf3ee/portcullis/policy/capability"
+	"github.com/b3abf3ee/portcullis/policy/redact"
 )
 
 // Explanation is what the gate would say of one call, without running, asking or recording anything.
@@ -22,6 +23,7 @@ type Explanation struct {
 	Approval  approval.Verdict // what the approval rules say, also where an earlier check decides
 	Plan      json.RawMessage  // what would run beyond the arguments, as a person would be shown it; empty for most tools
 	Planned   Objection        // why the tool would not run it
+	Unshown   Objection        // why nobody could be asked about it
 	Wanted    Wanted           // the secrets of the call; without an effect
 }
 
@@ -45,7 +47,10 @@ func (r *Runtime) Explain(ctx context.Context, c *Catalog, tool string, argument
 		if v := r.plan(ctx, p); v.stops() {
 			x.Planned = Objection{v.reason, v.why, v.model, v.remedy}
 		} else if p.planned != nil {
-			x.Plan = json.RawMessage(p.plan.String())
+			x.Plan = json.RawMessage(p.plan.Operator.String())
+		}
+		if v := p.unshown(); x.Policy.Action == policy.Ask && v.stops() {
+			x.Unshown = Objection{v.reason, v.why, v.model, v.remedy}
 		}
 	}
 	return x
@@ -62,6 +67,12 @@ func (p *passage) explainArguments(raw []byte) Objection {
 		return Objection{Reason: "arguments_invalid", Why: "the arguments cannot be read"}
 	}
 	p.args = args
+	if redact.ContainsSentinel(args.Bytes()) {
+		return Objection{Reason: "arguments_redacted", Why: holdsMark}
+	}
+	if p.shown, err = p.catalog.views(questionBounds(), redact.Document(args.read), redact.ForOperator); err != nil {
+		return Objection{Reason: "redaction_failed", Why: "the arguments could not be redacted, so nothing is done with them"}
+	}
 	needs, unnamed := needsOf(p.entry.tool, args.read)
 	if unnamed == nil {
 		p.needs = needs

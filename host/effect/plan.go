@@ -176,7 +176,7 @@ func (r *Runtime) plan(ctx context.Context, p *passage) verdict {
 	if err != nil {
 		return broken("could not be redacted")
 	}
-	p.plan = shown.Operator
+	p.plan = shown
 	return verdict{}
 }
 
@@ -221,7 +221,7 @@ func (p *passage) question() gate.Request {
 		Approvers: p.catalog.setup.Approvers,
 	}
 	if p.planned != nil {
-		q.Plan = p.plan.String()
+		q.Plan = p.plan.Operator.String()
 	}
 	return q
 }

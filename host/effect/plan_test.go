@@ -210,3 +210,26 @@ func TestAnAllowanceWithoutItsQuestionStartsNothing(t *testing.T) {
 		t.Fatal("ran without a decision on record")
 	}
 }
+
+// What merely looks like a secret is masked in what a person reads, so it must not be part of a program that they approve.
+func TestAMaskedPlanCannotBeApproved(t *testing.T) {
+	f := newFixture(t, "tool.call:*")
+	f.answer = gate.Decision{Allowed: true, By: "me"}
+	for name, word := range map[string]string{
+		"a command behind an option": "mysql --password `touch /tmp/owned`; ls",
+		"an assignment":              "PASSWORD='touch;/tmp/owned1' ls",
+		"a header":                   "curl -H 'Cookie: a=b; $(touch /tmp/owned)'",
+		"a private key":              "-----BEGIN PRIVATE KEY-----\ntouch /tmp/owned\n-----END PRIVATE KEY-----",
+	} {
+		r := script(t)
+		r.plan = func(p *effect.Plan) { p.Argv = []string{"/bin/sh", "-c", word} }
+		res := f.run(`{}`, asking(r))
+		if res.Reason != "not_approvable_masked" || res.Started || r.ran != 0 || r.closed != r.plans {
+			t.Errorf("%s: %s %s, ran %d, closed %d of %d", name, res.Status, res.Reason, r.ran, r.closed, r.plans)
+		}
+	}
+	f.want(f.run(`{"key":"ls --password 'touch;/tmp/owned1'"}`, asking(script(t))), effect.Denied, false, "not_approvable_masked")
+	if len(f.asked) != 0 {
+		t.Fatalf("asked: %+v", f.asked)
+	}
+}

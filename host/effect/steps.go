@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	gate "github.com/b3abf3ee/portcullis/host/approval"
@@ -37,7 +38,7 @@ func (r *Runtime) checkRequest(_ context.Context, p *passage) verdict {
 	}
 	p.args = args
 	if redact.ContainsSentinel(args.Bytes()) {
-		return invalid("arguments_redacted", "the arguments hold a redaction mark: the real value was never shown, so running this would write the mark in its place", "the arguments hold a value that the host redacted; you cannot pass it on")
+		return invalid("arguments_redacted", holdsMark, "the arguments hold a value that the host redacted; you cannot pass it on")
 	}
 	if p.shown, err = p.catalog.views(questionBounds(), redact.Document(args.read), redact.ForOperator, redact.ForDurable); err != nil {
 		return verdict{status: Failed, reason: "redaction_failed", why: "the arguments could not be redacted, so nothing is done with them", model: "the host could not handle the arguments"}
@@ -56,6 +57,8 @@ func (r *Runtime) checkRequest(_ context.Context, p *passage) verdict {
 	return pass(strconv.Itoa(len(args.Bytes())) + " bytes, sha256:" + args.Digest()[:12])
 }
 
+const holdsMark = "the arguments hold a redaction mark: the real value was never shown, so running this would write the mark in its place"
+
 // approve is step 5.
 func (r *Runtime) approve(ctx context.Context, p *passage) verdict {
 	if p.policy.Action != policy.Ask {
@@ -65,12 +68,8 @@ func (r *Runtime) approve(ctx context.Context, p *passage) verdict {
 	if ctx.Err() != nil {
 		return verdict{status: Cancelled, reason: "cancelled", why: "cancelled before it was asked about", model: "cancelled"}
 	}
-	if !p.shown.Operator.Cut().Zero() || !p.plan.Cut().Zero() {
-		return verdict{
-			status: Denied, reason: "not_approvable",
-			why:   "the call is too large to be shown whole, and what cannot be read cannot be approved: pass large content by file",
-			model: "the arguments are too large to be approved; use smaller ones",
-		}
+	if v := p.unshown(); v.stops() {
+		return v
 	}
 	d := r.approver.Decide(ctx, p.question())
 	p.result.Approval = d.Approval
@@ -88,6 +87,33 @@ func (r *Runtime) approve(ctx context.Context, p *passage) verdict {
 		return v
 	}
 	return pass(fmt.Sprintf("allowed by %s (%s)", d.By, d.Reason))
+}
+
+// unshown says why nobody can be asked about the call: a person has to read all of it. What merely looks like a secret is
+// masked in every view, so that words of a program which do could be anything. A value that the host holds may be
+// masked: whoever writes it knows it already, and it is named.
+func (p *passage) unshown() verdict {
+	if !p.shown.Operator.Cut().Zero() || !p.plan.Operator.Cut().Zero() {
+		return verdict{
+			status: Denied, reason: "not_approvable",
+			why:   "the call is too large to be shown whole, and what cannot be read cannot be approved: pass large content by file",
+			model: "the arguments are too large to be approved; use smaller ones",
+		}
+	}
+	if p.planned == nil {
+		return verdict{}
+	}
+	for _, f := range slices.Concat(p.shown.Found, p.plan.Found) {
+		if f.Source != redact.Bound {
+			return verdict{
+				status: Denied, reason: "not_approvable_masked",
+				why: fmt.Sprintf("a part of the call looks like a secret (%s) and would be masked in the question, and what cannot be read cannot be approved: "+
+					"keep a secret with `portcullis secrets set NAME` and have the call name it in secrets", f.Name),
+				model: "a part of the call looks like a secret, so it cannot be shown to be approved; leave it out, or name a kept secret in secrets",
+			}
+		}
+	}
+	return verdict{}
 }
 
 func refusalWords(d gate.Decision, tool string) string {

@@ -275,7 +275,7 @@ func TestSecretsComeAsVariablesAndAreNowhereElse(t *testing.T) {
 	if r.Status != effect.Succeeded || r.Out != int64(len(value)+1) {
 		t.Fatalf("%s %s %s", r.Status, r.Reason, r.Sentence)
 	}
-	if w.asked[0].Cacheable || !has(w.asked[0].Plan, `"env":["TOKEN"]`) || !slices.Contains(w.asked[0].Needs, "secret.bind:DEPLOY_TOKEN") {
+	if w.asked[0].Cacheable || !has(w.asked[0].Plan, `"env":["TOKEN"]`) || !has(w.asked[0].Arguments, `"secrets":{"TOKEN":"DEPLOY_TOKEN"}`) || !slices.Contains(w.asked[0].Needs, "secret.bind:DEPLOY_TOKEN") {
 		t.Errorf("%+v", w.asked[0])
 	}
 	for _, text := range []string{r.Stdout, r.Views.Model.String(), r.Views.Durable.String(), r.Views.Debug.String(), w.asked[0].Plan, w.asked[0].Arguments} {
@@ -377,5 +377,28 @@ func TestASignalIsPartOfTheResult(t *testing.T) {
 	w.file(w.work, "s.sh", "kill -SEGV $$\n", 0o644)
 	if r := w.run("sh", "s.sh"); r.Status != effect.Succeeded || r.Signal != "SIGSEGV" || r.Code != -1 {
 		t.Fatalf("%s %+v", r.Status, r)
+	}
+}
+
+// Nobody is asked about words of which a part would be masked, and an explanation says so.
+func TestWordsThatWouldBeMaskedAreNotAskedAbout(t *testing.T) {
+	w := newWorld(t, "programs: ['*'], shell: true, code_flags: ask")
+	for tool, args := range map[string]string{
+		"process.shell": "{\"command\":\"mysql --password `touch /tmp/owned`; ls\"}",
+		"process.exec":  `{"argv":["sh"],"stdin":"ls --password 'touch;/tmp/owned1'"}`,
+	} {
+		r := w.call(t.Context(), tool, args)
+		if r.Reason != "not_approvable_masked" || r.Started || len(w.asked) != 0 || !has(r.Sentence, "portcullis secrets set NAME") {
+			t.Errorf("%s %s: %s; asked %d", r.Status, r.Reason, r.Sentence, len(w.asked))
+		}
+		e, err := w.host.Explainer(t.Context(), host.Supposed{Core: "runner", Workspace: w.work})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := e.Explain(t.Context(), tool, []byte(args))
+		e.Close()
+		if j := x.Judge(); err != nil || j.Reason != "not_approvable_masked" {
+			t.Errorf("explained as %+v, %v", j, err)
+		}
 	}
 }

@@ -112,6 +112,7 @@ func (b *builder) member(i int32) int32 {
 		if b.doc.masked(i) == nil {
 			b.ordinary.add(name)
 		}
+	case b.onlyNames(i + 1):
 	case b.holdsSomething(i + 1):
 		b.opaque(i+1, string(name))
 		return b.doc.At(i + 1).Next
@@ -128,6 +129,25 @@ func (b *builder) opaque(i int32, name string) {
 			b.harvestAll(b.doc.Text(inside), id)
 		}
 	}
+}
+
+// onlyNames reports a value in which every string is the name of a value that the host gave: which secret is meant is
+// what whoever reads it has to know, as in {"secrets": {"GH_TOKEN": "GITHUB_TOKEN"}}.
+func (b *builder) onlyNames(i int32) bool {
+	known, names := b.set.of(), 0
+	for inside := i; inside < b.doc.At(i).Next; inside++ {
+		switch b.doc.At(inside).Kind {
+		case document.Scalar:
+			return false
+		case document.String:
+			text := b.doc.Text(inside)
+			if !slices.ContainsFunc(known.secrets, func(s Secret) bool { return s.Source == Bound && s.Name == string(text) }) {
+				return false
+			}
+			names++
+		}
+	}
+	return names > 0
 }
 
 // holdsSomething reports a value that can be a secret: not true, false, null or empty.

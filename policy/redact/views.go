@@ -117,7 +117,7 @@ var errInternal = errors.New("redact: internal fault")
 // more than [MaxRaw] bytes, one that is said to be JSON and is not, one that is encoded in so many ways that it
 // cannot be searched, or a fault of the redactor itself. The error never holds anything of the result.
 //
-// Fields with sensitive names are opaque with everything in them. What they, headers, URLs, options, assignments and
+// Fields with sensitive names are opaque with everything in them, unless that is only names of values of set. What they, headers, URLs, options, assignments and
 // known token shapes give away is then removed everywhere in the result, as are the values of set, in every
 // encoding that this package knows.
 func Build(set Set, bounds Bounds, raw Raw) (views Views, err error) {

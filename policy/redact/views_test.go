@@ -60,6 +60,25 @@ func TestSensitiveFieldsAreOpaque(t *testing.T) {
 	}
 }
 
+// Which secret is meant has to be readable; a value beside the name hides both.
+func TestNamesOfSecretsAreNoSecrets(t *testing.T) {
+	set, err := redact.Set{}.With(redact.NewSecret("GITHUB_TOKEN", "ghx-value-of-it-77"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for doc, want := range map[string]string{
+		`{"secrets":{"GH_TOKEN":"GITHUB_TOKEN"}}`:       `{"secrets":{"GH_TOKEN":"GITHUB_TOKEN"}}`,
+		`{"secrets":{"A":"GITHUB_TOKEN","B":"OTHER"}}`:  `{"secrets":"<redacted:secrets>"}`,
+		`{"secrets":{"A":"GITHUB_TOKEN","B":1}}`:        `{"secrets":"<redacted:secrets>"}`,
+		`{"secrets":{"GH_TOKEN":"ghx-value-of-it-77"}}`: `{"secrets":"<redacted:secrets>"}`,
+	} {
+		views, err := redact.Build(set, redact.DefaultBounds(), redact.JSON([]byte(doc)))
+		if err != nil || views.Operator.String() != want {
+			t.Errorf("%s is shown as %s, want %s (%v)", doc, views.Operator, want, err)
+		}
+	}
+}
+
 func TestSensitiveNames(t *testing.T) {
 	for _, name := range []string{
 		"password", "Password", "PASSWORD", "db_password", "userPassword", "passwd", "passphrase", "secret", "secrets", "client_secret",

@@ -44,6 +44,7 @@ func reasonWords(reason string) string {
 		"host_closing":           "the host was shutting down",
 		"operand_changed":        "what it would run had changed since it was approved",
 		"plan_invalid":           "it could not be said what it would run",
+		"not_approvable_masked":  "a part of it looked like a secret and would have been masked, so nobody could approve it",
 		"not_approvable":         "the arguments are too large to be shown whole, so nobody could approve them",
 		"capability_not_in_core": "the core does not list a capability that the tool needs",
 		"capability_not_granted": "the plugin was not granted a capability that the tool needs",
