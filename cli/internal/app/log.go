@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/b3abf3ee/portcullis/host"
+	"github.com/b3abf3ee/portcullis/host/core"
 	"github.com/b3abf3ee/portcullis/host/secret"
 	"github.com/b3abf3ee/portcullis/policy/redact"
 )
@@ -87,5 +88,14 @@ func lineBounds() redact.Bounds {
 // up variables.
 func (h Home) Hidden(ctx context.Context, env func(string) string) redact.Set {
 	lookup := func(name string) (string, bool) { v := env(name); return v, v != "" }
-	return host.HiddenIn(ctx, h.Path, secret.Reader{Home: h.Path, Lookup: lookup, Vault: secret.At(h.Path, time.Now), Clock: time.Now})
+	return host.HiddenIn(ctx, h.Path, secret.Reader{Home: h.Path, Lookup: lookup, Vault: h.vault(ctx), Clock: time.Now})
+}
+
+// vault has its identity where config.yaml says, as far as that can be read.
+func (h Home) vault(ctx context.Context) *secret.Vault {
+	settings, err := core.LoadHost(ctx, h.Path)
+	if err != nil {
+		return secret.At(h.Path, time.Now)
+	}
+	return secret.Open(h.Path, settings.Identity, time.Now)
 }

@@ -68,8 +68,10 @@ func (r *Records) Decide(ctx context.Context, a id.Approval, allow bool, reach a
 	return q, how, nil
 }
 
-// RevokeApproval takes an allowance for the session back; see [approval.Gate.Revoke].
+// RevokeApproval takes an allowance for the session back; see [approval.Gate.Revoke]. What the reason holds of the home's
+// secrets is hidden.
 func (r *Records) RevokeApproval(ctx context.Context, a id.Approval, reason string) (approval.Question, approval.Recording, error) {
+	reason = r.home.Hidden(ctx, os.Getenv).Text(redact.ForEvent, reason)
 	gate := approval.NewGate(approval.Config{Journal: r.Store, Clock: r.clock, IDs: r.ids})
 	q, how, err := gate.Revoke(ctx, r.By, a, reason)
 	if err != nil {
@@ -101,10 +103,15 @@ func (r *Records) Revoke(ctx context.Context, plugin string, g capability.Grant)
 	return r.Store.RevokePlugin(ctx, r.By, plugin, g, r.about(event.PluginRevoked, plugin, g))
 }
 
-// Note appends one audit record of what the operator does outside the store.
+// Note appends one audit record of what the operator does outside the store. What the fields hold of the home's secrets is
+// hidden: a value that was typed where a name belongs would stay in the audit.
 func (r *Records) Note(ctx context.Context, kind event.Kind, fields ...event.Field) error {
 	if err := r.resolver.Accept(r.By); err != nil {
 		return err
+	}
+	set := r.home.Hidden(ctx, os.Getenv)
+	for i := range fields {
+		fields[i].Value = set.Text(redact.ForEvent, fields[i].Value)
 	}
 	return r.Store.Record(ctx, event.Record{ID: r.ids.Event(), At: r.clock(), Kind: kind, Principal: r.By.PrincipalID(), Fields: fields})
 }
