@@ -103,6 +103,13 @@ func (r *Records) Revoke(ctx context.Context, plugin string, g capability.Grant)
 	return r.Store.RevokePlugin(ctx, r.By, plugin, g, r.about(event.PluginRevoked, plugin, g))
 }
 
+// Hide is what an audit record may hold of a text that a person typed: without the home's secrets, and of at most limit
+// runes.
+func (r *Records) Hide(ctx context.Context, text string, limit int) string {
+	shown := []rune(r.home.Hidden(ctx, os.Getenv).Text(redact.ForEvent, text))
+	return string(shown[:min(len(shown), limit)])
+}
+
 // Note appends one audit record of what the operator does outside the store. What the fields hold of the home's secrets is
 // hidden: a value that was typed where a name belongs would stay in the audit.
 func (r *Records) Note(ctx context.Context, kind event.Kind, fields ...event.Field) error {

@@ -84,6 +84,7 @@ func (s *shell) repairSession(c *cli.Context) error {
 		return p
 	}
 	return s.records(c, func(ctx context.Context, r *app.Records) error {
+		q.Reason = r.Hide(ctx, q.Reason, turn.MaxRepairReason)
 		found, ok, err := r.Store.Legacy(ctx, r.By, q)
 		if err != nil {
 			return err
