@@ -77,6 +77,9 @@ type Model struct {
 	Limits    provider.Limits // normalised
 	MaxOutput int             // the core's own bound on an answer; 0: the model's
 	Summary   Summarizer      // nil: nobody summarises, and old groups are left out instead
+	// Hide is asked about every message of the history, and about its summary as a text: what became a secret after it was
+	// stored is not shown to a model again. Nil hides nothing.
+	Hide func(provider.Message) provider.Message
 }
 
 // Conversation is one turn's view of its session. It is for one goroutine.
@@ -123,9 +126,19 @@ func (c *Conversation) read(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("prompt: message %s cannot be read: %w (`portcullis store check`)", s.ID, err)
 		}
-		history = append(history, said{s.ID, m})
+		history = append(history, said{s.ID, c.hidden(m)})
 	}
 	got.Messages = nil
+	if got.Summary.Text != "" {
+		got.Summary.Text = c.hidden(provider.User(got.Summary.Text)).Text()
+	}
 	c.snapshot, c.groups = got, c.count.groups(history)
 	return nil
+}
+
+func (c *Conversation) hidden(m provider.Message) provider.Message {
+	if c.model.Hide == nil {
+		return m
+	}
+	return c.model.Hide(m)
 }

@@ -39,6 +39,29 @@ func (w *work) hide(m provider.Message) (provider.Message, []provider.ToolCall) 
 	return m, calls
 }
 
+// again hides in a stored message what the host has come to hold since: a value that was typed first and kept as a
+// secret then. What was hidden when it was stored is so already.
+func (w *work) again(m provider.Message) provider.Message {
+	set := w.known()
+	holds := func(text string) bool { _, held := set.Holds([]byte(text)); return held }
+	parts := make([]provider.Part, 0, len(m.Parts))
+	for _, p := range m.Parts {
+		switch {
+		case p.Kind == provider.PartOpaque && holds(string(p.Opaque.Data)):
+			continue // it is signed: it stands as it is or not at all
+		case p.Kind == provider.PartText && holds(p.Text):
+			p.Text = set.Text(redact.ForModel, p.Text)
+		case p.Kind == provider.PartToolResult && holds(p.Result.Content):
+			p.Result.Content = set.Text(redact.ForModel, p.Result.Content)
+		case p.Kind == provider.PartToolCall && holds(string(p.Call.Arguments)):
+			p.Call.Arguments = w.catalog.Replay(p.Call.Arguments)
+		}
+		parts = append(parts, p)
+	}
+	m.Parts = parts
+	return m
+}
+
 // hideNames hides what a vendor takes as a word and no text. A mask would not be one, so that another word stands in.
 func hideNames(set redact.Set, c provider.ToolCall, n int) provider.ToolCall {
 	if set.Text(redact.ForModel, c.ID) != c.ID {
