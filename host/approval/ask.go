@@ -135,6 +135,9 @@ func sane(a Answer, q Question) Answer {
 	case a.State != Allowed && a.State != Expired:
 		a.State, a.Reach = Denied, ""
 	}
+	if a.Reason == "" && a.Reach == ForSession {
+		a.Reason = ReasonCached
+	}
 	if a.Reason == "" {
 		a.Reason = map[State]string{Allowed: ReasonAllowed, Denied: ReasonDenied, Expired: ReasonExpired}[a.State]
 	}

@@ -117,7 +117,9 @@ func (w *walk) file(name string) error {
 
 // leftover reports names that editors and systems leave behind. They are not read and not part of the revision, and
 // nothing can refer to them.
-func leftover(name string) bool { return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") }
+func leftover(name string) bool {
+	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") || strings.HasSuffix(name, ".bak") || strings.HasSuffix(name, ".orig")
+}
 
 // checkTreeName says what is wrong with the name of a file in a core, or "".
 func checkTreeName(name string) string {

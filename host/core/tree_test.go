@@ -37,7 +37,7 @@ func TestRevisionIsOfContentAlone(t *testing.T) {
 		files[i].Mode = 0o640
 	}
 	write(t, two, files...)
-	write(t, two, File{"cores/assistant/agent/.soul.md.swp", 0o600, []byte("x")}, File{"cores/assistant/agent.yaml~", 0o600, nil}, File{"cores/assistant/.git/HEAD", 0o600, nil})
+	write(t, two, File{"cores/assistant/agent/.soul.md.swp", 0o600, []byte("x")}, File{"cores/assistant/agent.yaml~", 0o600, nil}, File{"cores/assistant/agent.yaml.bak", 0o600, nil}, File{"cores/assistant/agent/soul.md.orig", 0o600, nil}, File{"cores/assistant/.git/HEAD", 0o600, nil})
 	if err := os.Mkdir(filepath.Join(two, "cores/assistant/agent/empty"), 0o700); err != nil {
 		t.Fatal(err)
 	}

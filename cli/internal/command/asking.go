@@ -102,14 +102,15 @@ func (a *asker) Prompt(ctx context.Context, q approval.Question) (approval.Answe
 			return approval.Answer{}, err
 		}
 		switch answer := strings.ToLower(strings.TrimSpace(line)); {
-		case answer == "a" || answer == "allow":
+		case answer == "a" || answer == "allow" || answer == "y" || answer == "yes":
 			return approval.Answer{State: approval.Allowed, Reach: approval.Once, By: authority.OperatorID}, nil
 		case (answer == "s" || answer == "session") && q.Cacheable:
 			return approval.Answer{State: approval.Allowed, Reach: approval.ForSession, By: authority.OperatorID}, nil
-		case answer == "d" || answer == "deny":
+		case answer == "d" || answer == "deny" || answer == "n" || answer == "no":
 			return denied, nil
 		}
 		a.text.Say("that is not one of the answers")
 	}
+	a.text.Say("denied: none of %d answers was one", tries)
 	return denied, nil
 }

@@ -152,7 +152,7 @@ func (e *examination) config(ctx context.Context) (core.HostConfig, bool) {
 func (e *examination) faults(code string, err error) {
 	faults := core.Faults(err)
 	for _, f := range faults {
-		e.add(code, Error, f.Error(), "mend "+e.home.Join(f.Path))
+		e.add(code, Error, f.Error(), "edit "+e.home.Join(f.Path))
 	}
 	if len(faults) == 0 {
 		e.problem(code, err, "mend the file, or write the default one with `portcullis init --force`")

@@ -98,7 +98,7 @@ func (e *examination) together(ctx context.Context, cores []core.Core, plugins [
 			remedy := "portcullis plugin list"
 			var clash *effect.ClashError
 			if errors.As(err, &clash) {
-				remedy = "mend " + e.home.Join(core.FolderName, c.ID(), core.AgentFile)
+				remedy = "edit " + e.home.Join(core.FolderName, c.ID(), core.AgentFile)
 			}
 			e.problem("core.plugins", err, remedy)
 			continue
