@@ -18,6 +18,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/net"
+	"github.com/b3abf3ee/portcullis/host/outbox"
 	"github.com/b3abf3ee/portcullis/host/plugin"
 	"github.com/b3abf3ee/portcullis/host/process"
 	"github.com/b3abf3ee/portcullis/host/prompt"
@@ -36,6 +37,8 @@ type Store interface {
 	effect.Journal
 	effect.Grants
 	approval.Journal
+	outbox.Queue
+	outbox.Records
 	authority.Bindings
 	authority.Audit
 	sandbox.KV
@@ -56,6 +59,7 @@ type Config struct {
 	Wait     time.Duration             // with no Prompter: how long a question waits for another process to decide
 	Models   map[string]provider.Model // models by provider name, over the configured ones; for embedding and tests
 	Progress func(line string)         // long work, such as compiling a plugin; may be nil
+	Senders  []outbox.Sender           // bring replies to conversations, one for each channel instance; none: they stay queued
 	Log      Logger                    // nil: none; what reaches it is redacted
 }
 
@@ -79,6 +83,8 @@ type Host struct {
 	digests   *process.Digests
 	artifacts *process.Artifacts
 
+	stopOutbox func() // ends the delivery worker and waits for it
+
 	mu     sync.Mutex // guards the caches below; not held while anything is compiled or opened
 	loaded map[string]*loading
 	models map[string]provider.Model
@@ -93,7 +99,8 @@ type Host struct {
 }
 
 // Open makes a Host over cfg. Faults in config.yaml are [core.LoadErrors]. Turns that an earlier host left running are
-// ended before Open returns, and nothing of them is run again.
+// ended before Open returns, and nothing of them is run again; deliveries that it held are queued again or, when they may
+// have left, unknown. With Senders, replies are delivered until Close.
 func Open(ctx context.Context, cfg Config) (*Host, error) {
 	if !filepath.IsAbs(cfg.Home) || cfg.Store == nil {
 		return nil, errors.New("host: Home must be an absolute folder and Store be set")
@@ -131,6 +138,9 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 	}
 	for _, r := range ended {
 		h.cfg.Log.Warn("ended a turn that an earlier host left running", "turn", r.Turn, "outcome", r.Outcome, "effects", r.Effects)
+	}
+	if err := h.openOutbox(ctx); err != nil {
+		return nil, err
 	}
 	return h, nil
 }
@@ -183,11 +193,11 @@ func (h *Host) openEngine() (*sandbox.Engine, error) {
 const closeTime = 10 * time.Second
 
 // Close ends operator authority, denies what is being asked and forgets what was allowed for a session, then cancels
-// running turns and waits for their terminal states, then ends the programs that still run and frees the sandbox, then
-// ends all authority. Operator authority is over before anything that can fail, and all of it when Close returns,
-// whatever failed. It may be called again.
+// running turns and waits for their terminal states, then lets the deliveries under way end, then ends the programs that
+// still run and frees the sandbox, then ends all authority. Operator authority is over before anything that can fail, and
+// all of it when Close returns, whatever failed. It may be called again.
 func (h *Host) Close() error {
-	return h.close(func() { h.gate.Close(); h.turns.Close() }, h.network.Close, h.closeEngines)
+	return h.close(func() { h.gate.Close(); h.turns.Close(); h.stopOutbox() }, h.network.Close, h.closeEngines)
 }
 
 // close runs the steps of a shutdown, each of which may panic or not come back whole.

@@ -13,6 +13,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/outbox"
 	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/policy/principal"
 	"github.com/b3abf3ee/portcullis/store/sqlite"
@@ -26,11 +27,16 @@ type book struct {
 	effects  map[id.Effect]effect.Status // as they were reported
 	ended    map[id.Turn]turn.Outcome
 	resolved map[id.Effect]bool
+	sent     map[id.Delivery]int
+	settled  map[id.Delivery]outbox.State // as it was acknowledged last
 }
 
 // read takes the whole lines of a child's output. A line that the kill cut was no promise.
 func read(out string) *book {
-	b := &book{map[id.Effect]int{}, map[id.Effect]bool{}, map[id.Turn]id.Session{}, map[id.Effect]effect.Status{}, map[id.Turn]turn.Outcome{}, map[id.Effect]bool{}}
+	b := &book{
+		map[id.Effect]int{}, map[id.Effect]bool{}, map[id.Turn]id.Session{}, map[id.Effect]effect.Status{}, map[id.Turn]turn.Outcome{}, map[id.Effect]bool{},
+		map[id.Delivery]int{}, map[id.Delivery]outbox.State{},
+	}
 	for line := range strings.Lines(out) {
 		w := strings.Fields(line)
 		if !strings.HasSuffix(line, "\n") || len(w) < 2 {
@@ -49,6 +55,10 @@ func read(out string) *book {
 			b.resolved[id.Effect(w[1])] = true
 		case "ended":
 			b.ended[id.Turn(w[1])] = turn.Outcome(w[2])
+		case "sent":
+			b.sent[id.Delivery(w[1])]++
+		case "settled":
+			b.settled[id.Delivery(w[1])] = outbox.State(w[2])
 		}
 	}
 	return b
@@ -64,10 +74,11 @@ func operator(w *world) (principal.Scope, error) {
 type state struct {
 	turns   map[id.Turn]turn.Record
 	effects map[id.Effect]effect.Record
+	owed    map[id.Delivery]outbox.Delivery
 }
 
 func (w *world) look(ctx context.Context) (state, error) {
-	st := state{map[id.Turn]turn.Record{}, map[id.Effect]effect.Record{}}
+	st := state{map[id.Turn]turn.Record{}, map[id.Effect]effect.Record{}, map[id.Delivery]outbox.Delivery{}}
 	sessions, err := w.store.Sessions(ctx, w.by, 500)
 	for _, s := range sessions {
 		turns, more := w.store.Turns(ctx, w.by, s.ID, 500)
@@ -84,6 +95,13 @@ func (w *world) look(ctx context.Context) (state, error) {
 				st.effects[e.ID] = e
 			}
 		}
+	}
+	if err != nil {
+		return st, err
+	}
+	owed, err := w.store.Deliveries(ctx, w.by, "", 500)
+	for _, d := range owed {
+		st.owed[d.ID] = d
 	}
 	return st, err
 }
@@ -121,12 +139,17 @@ func hold(t *testing.T, path string, b *book) (faults []string) {
 		fault("recover: %v", err)
 		return faults
 	}
+	if _, err := w.store.RecoverDeliveries(ctx, w.epoch, time.Now()); err != nil {
+		fault("recover deliveries: %v", err)
+		return faults
+	}
 	after, err := w.look(ctx)
 	if err != nil {
 		fault("look again: %v", err)
 		return faults
 	}
 	w.settled(ctx, before, after, b, fault)
+	w.delivered(before, after, b, fault)
 	w.goesOn(ctx, t, fault)
 	return faults
 }

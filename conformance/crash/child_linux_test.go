@@ -184,6 +184,9 @@ func runChild(path string) error {
 	if _, err := w.store.Recover(ctx, w.epoch, time.Now()); err != nil {
 		return err
 	}
+	if _, err := w.store.RecoverDeliveries(ctx, w.epoch, time.Now()); err != nil {
+		return err
+	}
 	res, err := w.ask(ctx, requestKey, "act twice")
 	if err != nil {
 		return errors.Join(err, w.close())
@@ -199,6 +202,9 @@ func runRecovery(path string) error {
 		return err
 	}
 	_, err = w.store.Recover(ctx, w.epoch, time.Now())
+	if err == nil {
+		_, err = w.store.RecoverDeliveries(ctx, w.epoch, time.Now())
+	}
 	return errors.Join(err, w.close())
 }
 
@@ -230,6 +236,9 @@ func (w *world) others(ctx context.Context, res turn.Result) error {
 		return err
 	}
 	if _, _, err := w.store.Legacy(ctx, by, turn.LegacyQuery{Session: res.Session(), Reason: "crash test"}); err != nil {
+		return err
+	}
+	if err := w.deliver(ctx); err != nil {
 		return err
 	}
 	// A second turn, by hand, for the writes that the first had no use for.
@@ -283,7 +292,10 @@ func (w *world) others(ctx context.Context, res turn.Result) error {
 	if err := w.store.ReleaseCompaction(ctx, got.Session, writer, time.Time{}); err != nil {
 		return err
 	}
-	end := turn.Terminal{Turn: a.Turn, Session: got.Session, Claim: got.Claim, Outcome: turn.Completed, At: now}
+	end := turn.Terminal{
+		Turn: a.Turn, Session: got.Session, Claim: got.Claim, Outcome: turn.Completed, Reply: "by hand", At: now,
+		Deliveries: []turn.Delivery{{ID: w.ids.Delivery(), Channel: person().Channel, Conversation: person().ConversationKey, Body: "by hand"}},
+	}
 	ended := w.record(event.TurnFinished)
 	ended.Turn, ended.Session = a.Turn, got.Session
 	if how, err := w.store.Finish(ctx, end, ended); err != nil || how != turn.Written {
@@ -295,5 +307,5 @@ func (w *world) others(ctx context.Context, res turn.Result) error {
 		return fmt.Errorf("resolve: %q, %w", how, err)
 	}
 	w.tell("resolved", intent.Effect)
-	return nil
+	return w.giveUp(ctx, by)
 }

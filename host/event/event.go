@@ -41,6 +41,12 @@ const (
 	SecretRotated   Kind = "secret.rotated"
 	SecretRemoved   Kind = "secret.removed"
 	SecretBound     Kind = "secret.bound"
+
+	DeliveryStarted   Kind = "delivery.started"   // an attempt: from here on it may have left this machine
+	DeliverySettled   Kind = "delivery.settled"   // what became of the attempt
+	DeliveryRecovered Kind = "delivery.recovered" // its host died or let its claim run out
+	DeliveryRequeued  Kind = "delivery.requeued"  // by the operator
+	DeliveryDropped   Kind = "delivery.dropped"   // by the operator
 )
 
 // Bounds of one record. A text over its bound is cut by [Clean], never refused: an audit row must not be lost

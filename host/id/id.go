@@ -45,6 +45,8 @@ type (
 	Token string
 	// Decision names one prepared request to a model, under which the answer is observed.
 	Decision string
+	// Delivery names one reply on its way to a conversation. It is also the idempotency key of sending it.
+	Delivery string
 	// Store names one database file for its whole life.
 	Store string
 )
@@ -63,6 +65,7 @@ const (
 	prefixToken    = "tok"
 	prefixStore    = "sto"
 	prefixDecision = "dec"
+	prefixDelivery = "dlv"
 )
 
 // Source makes ids. It is safe for concurrent use. Two ids from one Source never compare equal, and ids made in
@@ -152,6 +155,9 @@ func (s *Source) Token() Token { return Token(s.must(prefixToken)) }
 // Decision makes the id of one prepared request.
 func (s *Source) Decision() Decision { return Decision(s.must(prefixDecision)) }
 
+// Delivery makes a delivery id.
+func (s *Source) Delivery() Delivery { return Delivery(s.must(prefixDelivery)) }
+
 // Store makes the identity of a new database.
 func (s *Source) Store() Store { return Store(s.must(prefixStore)) }
 
@@ -201,6 +207,12 @@ func ParseEffect(text string) (Effect, error) {
 func ParseApproval(text string) (Approval, error) {
 	t, err := parse("approval", prefixApproval, text)
 	return Approval(t), err
+}
+
+// ParseDelivery reads a delivery id. A wrong form is a [*MalformedError].
+func ParseDelivery(text string) (Delivery, error) {
+	t, err := parse("delivery", prefixDelivery, text)
+	return Delivery(t), err
 }
 
 // requestLimit bounds request keys, which a caller may choose freely.

@@ -104,7 +104,18 @@ type Terminal struct {
 	Usage   Usage
 	// Messages are the turn's last ones, written in the same transaction: the answer of a model that asked for nothing more.
 	Messages []Message
-	At       time.Time
+	// Deliveries are what the turn owes the conversation that it was asked in, written in the same transaction. There are
+	// none without a reply, and each goes to the conversation of the session's owner.
+	Deliveries []Delivery
+	At         time.Time
+}
+
+// Delivery is the intent to bring a reply to a conversation. What becomes of it is package outbox's.
+type Delivery struct {
+	ID           id.Delivery
+	Channel      string // the channel instance, as the principal has it
+	Conversation string // the canonical conversation key
+	Body         string // what is sent, in the model view
 }
 
 // ErrMessagesLost reports that messages which [Journal.AppendBehind] took could not be stored.

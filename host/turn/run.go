@@ -191,7 +191,7 @@ func (x *Execution) terminal(ctx context.Context, a *admitted, w *work, end endi
 	}
 	how, err := x.cfg.Journal.Finish(ctx, Terminal{
 		Turn: a.turn, Session: a.session, Claim: a.claim, Outcome: end.outcome, Reason: end.reason, Reply: end.reply,
-		Steps: w.steps, Usage: w.usage, Messages: w.closing, At: now,
+		Steps: w.steps, Usage: w.usage, Messages: w.closing, Deliveries: x.deliveries(a, end), At: now,
 	}, rec)
 	if err == nil && how != Written {
 		err = fmt.Errorf("the store answered %q", how)

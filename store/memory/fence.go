@@ -144,12 +144,13 @@ func (s *Store) finish(end turn.Terminal, r event.Record) (turn.Fenced, error) {
 	if how := t.fenced(end.Claim, s.clock()); how != turn.Written {
 		return how, nil
 	}
-	err := errors.Join(s.owes(end.Turn), s.newMessages(end.Messages), s.fresh(r))
+	err := errors.Join(s.owes(end.Turn), s.newMessages(end.Messages), s.newDeliveries(end), s.fresh(r))
 	delete(s.owed, end.Turn)
 	if err != nil {
 		return "", err
 	}
 	s.keepMessages(end.Session, end.Messages)
+	s.keepDeliveries(end)
 	s.end(t, end, rule.ReasonTurnEnded)
 	s.audit(r)
 	return turn.Written, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/lease"
+	"github.com/b3abf3ee/portcullis/host/outbox"
 	"github.com/b3abf3ee/portcullis/host/prompt"
 	"github.com/b3abf3ee/portcullis/host/sandbox"
 	"github.com/b3abf3ee/portcullis/host/turn"
@@ -30,22 +31,24 @@ type Store struct {
 	clock func() time.Time
 	ids   *id.Source
 
-	mu        sync.Mutex // guards everything below
-	sessions  map[id.Session]*session
-	bindings  map[route]id.Session
-	turns     map[id.Turn]*running
-	requests  map[request]*running
-	messages  map[id.Message]bool
-	owed      map[id.Turn]error // why messages of a turn, taken to be written behind, are not there
-	effects   map[id.Effect]*effect.Record
-	begun     []*effect.Record // in the order they were stored
-	questions map[id.Approval]*approval.Question
-	asked     []*approval.Question // in the order they were asked
-	events    []event.Record       // in the order they were appended
-	eventIDs  map[id.Event]bool
-	grants    map[string]map[capability.Grant]bool
-	values    map[sandbox.KVScope]map[string]value // by scopes without a turn
-	retired   map[sandbox.KVScope]int64            // the highest version that was deleted
+	mu         sync.Mutex // guards everything below
+	sessions   map[id.Session]*session
+	bindings   map[route]id.Session
+	turns      map[id.Turn]*running
+	requests   map[request]*running
+	messages   map[id.Message]bool
+	owed       map[id.Turn]error // why messages of a turn, taken to be written behind, are not there
+	effects    map[id.Effect]*effect.Record
+	begun      []*effect.Record // in the order they were stored
+	questions  map[id.Approval]*approval.Question
+	asked      []*approval.Question // in the order they were asked
+	deliveries map[id.Delivery]*outbox.Delivery
+	outgoing   []*outbox.Delivery // in the order they were queued
+	events     []event.Record     // in the order they were appended
+	eventIDs   map[id.Event]bool
+	grants     map[string]map[capability.Grant]bool
+	values     map[sandbox.KVScope]map[string]value // by scopes without a turn
+	retired    map[sandbox.KVScope]int64            // the highest version that was deleted
 
 	calibrations map[string]prompt.Calibration
 	observed     map[id.Decision]bool
@@ -108,7 +111,7 @@ func New(cfg Config) *Store {
 		id: cfg.IDs.Store(), clock: cfg.Clock, ids: cfg.IDs,
 		sessions: map[id.Session]*session{}, bindings: map[route]id.Session{},
 		turns: map[id.Turn]*running{}, requests: map[request]*running{}, messages: map[id.Message]bool{}, owed: map[id.Turn]error{},
-		effects: map[id.Effect]*effect.Record{}, questions: map[id.Approval]*approval.Question{},
+		effects: map[id.Effect]*effect.Record{}, questions: map[id.Approval]*approval.Question{}, deliveries: map[id.Delivery]*outbox.Delivery{},
 		eventIDs: map[id.Event]bool{}, grants: map[string]map[capability.Grant]bool{},
 		values: map[sandbox.KVScope]map[string]value{}, retired: map[sandbox.KVScope]int64{}, calibrations: map[string]prompt.Calibration{}, observed: map[id.Decision]bool{},
 	}

@@ -133,7 +133,8 @@ func (s *Store) Extend(ctx context.Context, session id.Session, c lease.Claim, u
 }
 
 // Finish writes the one terminal state of a turn and ends its claim; see [turn.Journal]. Effects and questions that
-// are still open under it become indeterminate and expired, each with its record.
+// are still open under it become indeterminate and expired, each with its record, and what it owes its conversation is
+// queued.
 func (s *Store) Finish(ctx context.Context, end turn.Terminal, r event.Record) (turn.Fenced, error) {
 	var how turn.Fenced
 	err := rule.Terminal(end, r)
@@ -152,7 +153,7 @@ func (s *Store) Finish(ctx context.Context, end turn.Terminal, r event.Record) (
 			if err := s.repaid(end.Turn); err != nil {
 				return err
 			}
-			if err := t.insertMessages(end.Session, end.Messages); err != nil {
+			if err := errors.Join(t.insertMessages(end.Session, end.Messages), t.insertDeliveries(end)); err != nil {
 				return err
 			}
 			if _, err := s.endTurn(t, end, st.trace, rule.ReasonTurnEnded); err != nil {

@@ -67,6 +67,7 @@ func checkPlans(t *testing.T, statements map[string]bool) {
 		`SELECT 1 FROM effects e WHERE e.turn_id = ? AND e.finished_at IS NULL`,
 		`SELECT 1 FROM approvals a WHERE a.turn_id = ? AND a.state = 'pending'`,
 		`SELECT 1 FROM turns t WHERE t.id = ? AND t.session_id = ? AND t.state = 'running'`,
+		`SELECT 1 FROM turns t JOIN session_owners o ON o.session_id = t.session_id WHERE t.id = ? AND t.session_id = ? AND o.channel = ?`,
 		`UPDATE kv_usage SET keys = keys - 1 WHERE plugin = ? AND principal = ?`,
 	} {
 		statements[query] = true

@@ -63,6 +63,30 @@ func TestSchemaRefuses(t *testing.T) {
 	must(questionRow("apr_once", "trn_1", "pending", "", "", "NULL"))
 	must(`UPDATE approvals SET state = 'allowed', reach = 'once', decided_by = 'p', decided_at = 11, used_at = 12 WHERE id = 'apr_once'`)
 	must(`INSERT INTO messages (id, session_id, turn_id, role, body, at) VALUES ('msg_1', 'ses_1', 'trn_1', 'user', '{}', 1)`)
+	must(`INSERT INTO sessions (id, core, title, turns, fence, created_at, last_turn_at) VALUES ('ses_chat', 'c', '', 0, 5, 1, 1)`)
+	must(`INSERT INTO session_owners VALUES ('ses_chat', 'conversation', 'p', 'chat', 'chat:dm:a', '', '', 0)`)
+	deliveryRow := func(id, session, turn, key, state, attempts string) string {
+		return `INSERT INTO deliveries (id, session_id, turn_id, channel, conversation_key, body, state, attempts, idempotent, due_at,
+			token, epoch, fence, expires_at, reason, created_at, changed_at) VALUES ('` + id + `', '` + session + `', '` + turn + `', 'chat', '` + key +
+			`', 'b', '` + state + `', ` + attempts + `, 0, 1, '', '', 0, 0, '', 1, 1)`
+	}
+	const (
+		taken   = `UPDATE deliveries SET state = 'claimed', token = 't', epoch = 'e', fence = fence + 1, expires_at = 9 WHERE id = `
+		sent    = `UPDATE deliveries SET state = 'sending', attempts = attempts + 1 WHERE id = `
+		settled = `UPDATE deliveries SET token = '', epoch = '', reason = 'x', state = `
+	)
+	must(turnRow("trn_chat", "ses_chat", "q9", "running", "", "", "NULL"))
+	for _, id := range []string{"'dlv_queued'", "'dlv_claimed'", "'dlv_sending'", "'dlv_over'", "'dlv_unknown'"} {
+		must(deliveryRow(strings.Trim(id, "'"), "ses_chat", "trn_chat", "chat:dm:a", "queued", "0"))
+		if id != "'dlv_queued'" {
+			must(taken + id)
+		}
+		if id != "'dlv_queued'" && id != "'dlv_claimed'" {
+			must(sent + id)
+		}
+	}
+	must(settled + `'delivered' WHERE id = 'dlv_over'`)
+	must(settled + `'unknown' WHERE id = 'dlv_unknown'`)
 	must(`INSERT INTO events (id, at, kind, principal_id, session_id, turn_id, effect_id, trace, fields) VALUES ('evt_1', 1, 'k', '', '', '', '', '', '[]')`)
 	must(`INSERT INTO kv VALUES ('p', 'a', 'gone', 7, 1, x'00')`)
 	must(`DELETE FROM kv WHERE key = 'gone'`)
@@ -141,6 +165,28 @@ func TestSchemaRefuses(t *testing.T) {
 		"effect of a denied question":   strings.Replace(effectRow("e", "trn_1", "read", "", "1", "NULL"), "'{}', ''", "'{}', 'apr_over'", 1),
 		"effect of another's once":      strings.Replace(effectRow("eff_2", "trn_1", "read", "", "1", "NULL"), "'{}', ''", "'{}', 'apr_once'", 1),
 		"question deleted":              `DELETE FROM approvals WHERE id = 'apr_1'`,
+		"delivery after the end":        deliveryRow("dlv_2", "ses_1", "trn_over", "chat:dm:a", "queued", "0"),
+		"delivery elsewhere":            deliveryRow("dlv_2", "ses_chat", "trn_chat", "chat:dm:b", "queued", "0"),
+		"delivery born sent":            deliveryRow("dlv_2", "ses_chat", "trn_chat", "chat:dm:a", "delivered", "1"),
+		"delivery born tried":           deliveryRow("dlv_2", "ses_chat", "trn_chat", "chat:dm:a", "queued", "1"),
+		"sent without a claim":          sent + `'dlv_queued'`,
+		"delivered without an attempt":  settled + `'delivered' WHERE id = 'dlv_claimed'`,
+		"unknown without an attempt":    settled + `'unknown' WHERE id = 'dlv_claimed'`,
+		"delivered again":               settled + `'queued' WHERE id = 'dlv_over'`,
+		"unknown, sent at once":         sent + `'dlv_unknown'`,
+		"unknown, claimed at once":      taken + `'dlv_unknown'`,
+		"unknown, delivered by word":    settled + `'delivered' WHERE id = 'dlv_unknown'`,
+		"claimed twice":                 taken + `'dlv_claimed'`,
+		"claimed without a fence":       strings.Replace(taken, "fence + 1", "fence", 1) + `'dlv_queued'`,
+		"claimed by nobody":             strings.Replace(taken, "'t'", "''", 1) + `'dlv_queued'`,
+		"sent and not counted":          `UPDATE deliveries SET state = 'sending' WHERE id = 'dlv_claimed'`,
+		"sent under another claim":      `UPDATE deliveries SET state = 'sending', attempts = 1, token = 'u' WHERE id = 'dlv_claimed'`,
+		"settled and still claimed":     `UPDATE deliveries SET state = 'delivered' WHERE id = 'dlv_sending'`,
+		"failed without a reason":       `UPDATE deliveries SET state = 'failed', token = '', epoch = '' WHERE id = 'dlv_sending'`,
+		"another body":                  `UPDATE deliveries SET state = 'dropped', reason = 'x', body = 'c' WHERE id = 'dlv_queued'`,
+		"another conversation":          `UPDATE deliveries SET state = 'dropped', reason = 'x', conversation_key = 'k' WHERE id = 'dlv_queued'`,
+		"delivery deleted":              `DELETE FROM deliveries WHERE id = 'dlv_over'`,
+		"delivery replaced":             strings.Replace(deliveryRow("dlv_over", "ses_chat", "trn_chat", "chat:dm:a", "queued", "0"), "INSERT", "INSERT OR REPLACE", 1),
 		"record changed":                `UPDATE events SET kind = 'x' WHERE id = 'evt_1'`,
 		"record deleted":                `DELETE FROM events WHERE id = 'evt_1'`,
 		"record replaced":               `INSERT OR REPLACE INTO events (id, at, kind, principal_id, session_id, turn_id, effect_id, trace, fields) VALUES ('evt_1', 1, 'x', '', '', '', '', '', '[]')`,

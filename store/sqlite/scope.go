@@ -86,6 +86,7 @@ func (t *tx) sessionOf(l rule.Lookup) (session string, exists bool, err error) {
 		lookupTurn:     `SELECT session_id FROM turns WHERE id = ?`,
 		lookupApproval: `SELECT session_id FROM approvals WHERE id = ?`,
 		lookupEffect:   `SELECT session_id FROM effects WHERE id = ?`,
+		lookupDelivery: `SELECT session_id FROM deliveries WHERE id = ?`,
 	}[l.What]
 	err = t.row(query, l.ID).Scan(&session)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -100,6 +101,7 @@ const (
 	lookupTurn     = "turn"
 	lookupApproval = "approval"
 	lookupEffect   = "effect"
+	lookupDelivery = rule.LookupDelivery
 )
 
 // reaches reports whether r reaches session; a session out of reach is audited.

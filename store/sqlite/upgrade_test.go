@@ -8,8 +8,12 @@ import (
 	"github.com/b3abf3ee/portcullis/host/approval"
 	"github.com/b3abf3ee/portcullis/host/authority"
 	"github.com/b3abf3ee/portcullis/host/effect"
+	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/lease"
+	"github.com/b3abf3ee/portcullis/host/outbox"
 	"github.com/b3abf3ee/portcullis/host/sandbox"
+	"github.com/b3abf3ee/portcullis/host/turn"
 )
 
 // since returns the released migrations up to and with number n, as an older program had them.
@@ -74,6 +78,55 @@ func TestQuestionsOfTheFirstSchemaAreKept(t *testing.T) {
 	}
 }
 
+// A database from before there was an outbox opens with nothing to deliver, whatever its turns replied, and its next
+// turns owe what they should.
+func TestRepliesFromBeforeTheOutboxAreNotDelivered(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "portcullis.db")
+	if err := own(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := migrate(t.Context(), path, set(since(t, 5)...), nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{
+		`INSERT INTO sessions (id, core, title, turns, fence, created_at, last_turn_at) VALUES ('ses_1', 'c', '', 1, 1, 1, 1)`,
+		`INSERT INTO session_owners VALUES ('ses_1', 'conversation', 'p', 'chat', 'chat:dm:a', '', '', 0)`,
+		`INSERT INTO turns (id, session_id, authority, principal_id, request, digest, core, revision, capabilities, trace, input,
+			state, reason, reply, steps, tokens_input, tokens_output, tokens_cache_read, tokens_cache_write, started_at)
+			VALUES ('trn_1', 'ses_1', 'conversation', 'p', 'q', 'd', 'c', 'r', 'f', 't', 'i', 'running', '', '', 0, 0, 0, 0, 0, 1)`,
+		`UPDATE turns SET state = 'completed', reply = 'said', finished_at = 2 WHERE id = 'trn_1'`,
+		`INSERT INTO turns (id, session_id, authority, principal_id, request, digest, core, revision, capabilities, trace, input,
+			state, reason, reply, steps, tokens_input, tokens_output, tokens_cache_read, tokens_cache_write, started_at)
+			VALUES ('trn_2', 'ses_1', 'conversation', 'p', 'r', 'd', 'c', 'r', 'f', 't', 'i', 'running', '', '', 0, 0, 0, 0, 0, 3)`,
+		`INSERT INTO leases VALUES ('ses_1', 'trn_2', 'tok', 'epo_1', 1, 99999999999999)`,
+	} {
+		ask(t, path, statement)
+	}
+	s, clock := open(t, path)
+	by, err := authority.NewResolver(s, s, clock.Now, s.ids).Operator(t.Context(), "look at the outbox")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all, err := s.Deliveries(t.Context(), by, "", 10); err != nil || len(all) != 0 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	end := turn.Terminal{
+		Turn: "trn_2", Session: "ses_1", Outcome: turn.Completed, Reply: "more", At: clock.Now(),
+		Claim:      lease.Claim{Token: "tok", Epoch: "epo_1", Fence: 1},
+		Deliveries: []turn.Delivery{{ID: "dlv_1", Channel: "chat", Conversation: "chat:dm:a", Body: "more"}},
+	}
+	r := event.Record{ID: s.ids.Event(), At: clock.Now(), Kind: event.TurnFinished}
+	if how, err := s.Finish(t.Context(), end, r); how != turn.Written || err != nil {
+		t.Fatal(how, err)
+	}
+	if all, err := s.Deliveries(t.Context(), by, outbox.Queued, 10); err != nil || len(all) != 1 || all[0].Turn != "trn_2" {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if report, err := Check(t.Context(), path); err != nil || !report.Sound() {
+		t.Errorf("%+v %v", report, err)
+	}
+}
+
 func questionOfOne(name string) string {
 	return `INSERT INTO approvals (id, session_id, turn_id, effect_id, principal_id, core, tool, plugin, risk, needs, why, arguments,
 		digest, rule_key, cacheable, asked_at, expires_at, state, reach, decided_by, reason) VALUES ('` + name + `', 'ses_1', 'trn_1',
@@ -87,7 +140,7 @@ func TestWhatTheFourthSchemaLeftIsKept(t *testing.T) {
 	if err := own(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := migrate(t.Context(), path, set(since(t, 4)...), nil); err != nil {
+	if err := migrate(t.Context(), path, set(since(t, 5)...), nil); err != nil {
 		t.Fatal(err)
 	}
 	ask(t, path, `INSERT INTO sessions (id, core, title, turns, fence, created_at, last_turn_at) VALUES ('ses_1', 'c', '', 1, 1, 1, 1)`)

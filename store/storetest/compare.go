@@ -13,6 +13,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/outbox"
 	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/policy/principal"
 	"pgregory.net/rapid"
@@ -47,6 +48,7 @@ func Compare(t *testing.T, left, right Opener) {
 			"admit": p.admit, "append": p.append, "finish": p.finish, "extend": p.extend, "start effect": p.startEffect,
 			"finish effect": p.finishEffect, "resolve": p.resolve, "ask": p.ask, "decide": p.decide, "revoke": p.revoke, "recover": p.recover, "advance": p.advance,
 			"keep value": p.keepValue, "grant": p.grant, "record": p.record, "read": p.read, "disown": p.disown,
+			"claim delivery": p.claimDelivery, "step delivery": p.stepDelivery, "recover deliveries": p.recoverDeliveries, "rule on delivery": p.ruleDelivery,
 		})
 		p.everything(rt)
 	})
@@ -63,6 +65,8 @@ type pair struct {
 	effects   []effect.Started
 	questions []approval.Question
 	disowned  map[id.Session]bool
+	owed      []id.Delivery
+	held      []outbox.Delivery
 }
 
 // both calls both stores and returns what they agree on.
@@ -162,6 +166,11 @@ func (p *pair) finish(rt *rapid.T) {
 	end := p.l.terminal(l, one(rt, "outcome", []turn.Outcome{turn.Completed, turn.Completed, turn.NeedsUser, turn.Failed, turn.Cancelled, turn.Indeterminate, "odd"}))
 	if rapid.IntRange(0, 9).Draw(rt, "elsewhere") == 0 {
 		end.Session = p.session(rt)
+	}
+	if rapid.Bool().Draw(rt, "owes") && end.Reply != "" {
+		to := one(rt, "to", []principal.Facts{alice(), bob()})
+		end.Deliveries = []turn.Delivery{{ID: p.ids.Delivery(), Channel: to.Channel, Conversation: to.ConversationKey, Body: end.Reply}}
+		p.owed = append(p.owed, end.Deliveries[0].ID)
 	}
 	r := p.l.record(event.TurnFinished)
 	p.both(rt, "Finish", func(w *world) (any, error) { return w.Store.Finish(w.ctx, end, r) })

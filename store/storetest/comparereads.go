@@ -6,6 +6,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/approval"
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/outbox"
 	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/policy/principal"
 	"pgregory.net/rapid"
@@ -26,7 +27,7 @@ func (p *pair) read(rt *rapid.T) {
 	}
 	what := one(rt, "what", []string{
 		"Session", "Sessions", "Turn", "Turns", "Effects", "Window", "Questions", "Events", "BoundSession", "Owner", "Search", "Legacy",
-		"Uncertain", "Effect",
+		"Uncertain", "Effect", "Deliveries",
 	})
 	query := turn.EventQuery{Limit: limit}
 	if what == "Events" {
@@ -34,6 +35,7 @@ func (p *pair) read(rt *rapid.T) {
 	}
 	bytes := rapid.IntRange(0, 60).Draw(rt, "bytes")
 	state := one(rt, "state", []approval.State{"", approval.Pending, approval.Denied})
+	standing := one(rt, "standing", []outbox.State{"", outbox.Queued, outbox.Unknown})
 	f := p.person(rt)
 	open, effectID := rapid.Bool().Draw(rt, "open"), id.Effect("eff_unknown")
 	if len(p.effects) > 0 && rapid.Bool().Draw(rt, "known effect") {
@@ -62,6 +64,8 @@ func (p *pair) read(rt *rapid.T) {
 			return w.Store.Window(w.ctx, by(w), s, limit, bytes)
 		case "Questions":
 			return w.Store.Questions(w.ctx, by(w), state, limit)
+		case "Deliveries":
+			return w.Store.Deliveries(w.ctx, by(w), standing, limit)
 		case "Events":
 			return w.Store.Events(w.ctx, by(w), query)
 		case "Search":
@@ -101,6 +105,8 @@ func (p *pair) everything(rt *rapid.T) {
 	op := func(w *world) principal.Scope { return w.operator(p.t) }
 	p.both(rt, "all sessions", func(w *world) (any, error) { return w.Store.Sessions(w.ctx, op(w), 500) })
 	p.both(rt, "all questions", func(w *world) (any, error) { return w.Store.Questions(w.ctx, op(w), "", 500) })
+	p.both(rt, "all deliveries", func(w *world) (any, error) { return w.Store.Deliveries(w.ctx, op(w), "", 500) })
+	p.both(rt, "waiting channels", func(w *world) (any, error) { return w.Store.WaitingChannels(w.ctx, 500) })
 	p.both(rt, "all records", func(w *world) (any, error) {
 		return w.Store.Events(w.ctx, op(w), turn.EventQuery{Limit: 1000})
 	})

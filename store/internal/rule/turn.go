@@ -78,7 +78,7 @@ func Terminal(t turn.Terminal, r event.Record) error {
 	case t.Steps < 0 || t.At.IsZero():
 		return errors.New("the steps are negative or the time is missing")
 	}
-	if err := messages(t.Messages, t.Turn); err != nil {
+	if err := errors.Join(messages(t.Messages, t.Turn), deliveries(t)); err != nil {
 		return err
 	}
 	return Audit(r)

@@ -1,0 +1,115 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/host/id"
+)
+
+// The times of a worker.
+const (
+	poll     = time.Second      // between two looks at an empty queue
+	sweep    = time.Minute      // between two looks for claims that are over and channels that nobody serves
+	sendTime = 30 * time.Second // one attempt
+	grace    = 5 * time.Second  // what an attempt under way, and writing down what became of it, may take after a shutdown
+	hold     = sendTime + grace + 30*time.Second
+	// maxChannels bounds how many unserved channels are looked at.
+	maxChannels = 100
+)
+
+// Config is what a Worker works with. All fields are required.
+type Config struct {
+	Queue   Queue
+	Senders []Sender // one for each channel instance
+	IDs     *id.Source
+	Epoch   id.Epoch
+	Clock   func() time.Time
+	Random  func() float64 // in [0, 1)
+	Log     Log
+}
+
+// Worker brings deliveries out. It is used by one [Worker.Run] at a time.
+type Worker struct {
+	cfg    Config
+	served map[string]bool
+}
+
+// NewWorker returns a Worker. Two senders for one channel instance, or one without a name, are an error.
+func NewWorker(cfg Config) (*Worker, error) {
+	w := &Worker{cfg: cfg, served: map[string]bool{}}
+	for _, s := range cfg.Senders {
+		name := s.Channel()
+		if name == "" || w.served[name] {
+			return nil, fmt.Errorf("outbox: the channel instance %q has no name or two senders: name each once", name)
+		}
+		w.served[name] = true
+	}
+	return w, nil
+}
+
+// Run works until ctx ends, one lane for each channel, and returns when every lane is done: an attempt under way gets a
+// few seconds more and is settled, what was only claimed is given back. A store that fails is waited for and logged; it
+// never makes a lane send without having written that it does.
+func (w *Worker) Run(ctx context.Context) {
+	var lanes sync.WaitGroup
+	for _, s := range w.cfg.Senders {
+		lanes.Go(func() { w.lane(ctx, s) })
+	}
+	lanes.Go(func() { w.watch(ctx) })
+	lanes.Wait()
+}
+
+// lane sends what is due on one channel, one after the other.
+func (w *Worker) lane(ctx context.Context, s Sender) {
+	for ctx.Err() == nil {
+		did, err := w.next(ctx, s)
+		if err != nil && ctx.Err() == nil {
+			w.cfg.Log.Warn("a delivery could not be worked on", "channel", s.Channel(), "error", err)
+		}
+		if err != nil || !did {
+			rest(ctx, poll)
+		}
+	}
+}
+
+// watch takes back what a lost holder has, and says which channels nobody serves, each once.
+func (w *Worker) watch(ctx context.Context) {
+	told := map[string]bool{}
+	for ctx.Err() == nil {
+		if err := w.look(ctx, told); err != nil && ctx.Err() == nil {
+			w.cfg.Log.Warn("the outbox could not be looked through", "error", err)
+		}
+		rest(ctx, sweep)
+	}
+}
+
+func (w *Worker) look(ctx context.Context, told map[string]bool) error {
+	lost, err := w.cfg.Queue.RecoverDeliveries(ctx, w.cfg.Epoch, w.cfg.Clock())
+	if err != nil {
+		return err
+	}
+	for _, r := range lost {
+		w.cfg.Log.Warn("took a delivery back whose claim is over", "delivery", r.Delivery, "state", r.State)
+	}
+	waiting, err := w.cfg.Queue.WaitingChannels(ctx, maxChannels)
+	for _, name := range waiting {
+		if !w.served[name] && !told[name] {
+			told[name] = true
+			w.cfg.Log.Warn("deliveries wait for a channel that nobody serves", "channel", name)
+		}
+	}
+	return err
+}
+
+// rest waits for d or for the end of ctx.
+func rest(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
