@@ -34,8 +34,14 @@ type book struct {
 // read takes the whole lines of a child's output. A line that the kill cut was no promise.
 func read(out string) *book {
 	b := &book{
-		map[id.Effect]int{}, map[id.Effect]bool{}, map[id.Turn]id.Session{}, map[id.Effect]effect.Status{}, map[id.Turn]turn.Outcome{}, map[id.Effect]bool{},
-		map[id.Delivery]int{}, map[id.Delivery]outbox.State{},
+		map[id.Effect]int{},
+		map[id.Effect]bool{},
+		map[id.Turn]id.Session{},
+		map[id.Effect]effect.Status{},
+		map[id.Turn]turn.Outcome{},
+		map[id.Effect]bool{},
+		map[id.Delivery]int{},
+		map[id.Delivery]outbox.State{},
 	}
 	for line := range strings.Lines(out) {
 		w := strings.Fields(line)

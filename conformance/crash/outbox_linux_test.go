@@ -84,8 +84,11 @@ func (w *world) delivered(before, after state, b *book, fault func(string, ...an
 		for key, is := range st.turns {
 			n, want := 0, 0
 			for _, d := range st.owed {
-				if d.Turn == key && d.Body == is.Reply {
-					n++
+				if d.Turn != key {
+					continue
+				}
+				if n++; d.Body != is.Reply {
+					fault("delivery %s is of turn %s and says %q, not %q", d.ID, key, d.Body, is.Reply)
 				}
 			}
 			if is.Reply != "" {

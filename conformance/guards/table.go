@@ -21,6 +21,7 @@ const (
 	inConsole = "./cli/internal/console"
 	inCommand = "./cli/internal/command"
 	inTurn    = "./host/turn"
+	inOutbox  = "./host/outbox"
 )
 
 // table is every guard, in the order a module and its call meet them.
@@ -31,6 +32,7 @@ func table() []guard {
 		verifying(), metering(), loading(), calling(), answering(),
 		deciding(), approving(), authority(), reaching(), keeping(),
 		surviving(), running(),
+		delivering(),
 	)
 }
 

@@ -216,7 +216,9 @@ func TestAttemptsAreBoundedAndThePausesBetweenThemGrow(t *testing.T) {
 
 func TestWhatMayHaveLeftIsSentAgainOnlyOverAnIdempotentChannel(t *testing.T) {
 	for name, send := range map[string]func(context.Context, id.Delivery, outbox.Delivery) outbox.Receipt{
-		"unsure":   func(context.Context, id.Delivery, outbox.Delivery) outbox.Receipt { return outbox.Receipt{Verdict: outbox.Unsure} },
+		"unsure": func(context.Context, id.Delivery, outbox.Delivery) outbox.Receipt {
+			return outbox.Receipt{Verdict: outbox.Unsure}
+		},
 		"no words": func(context.Context, id.Delivery, outbox.Delivery) outbox.Receipt { return outbox.Receipt{} },
 		"panic":    func(context.Context, id.Delivery, outbox.Delivery) outbox.Receipt { panic("broken") },
 		"hangs": func(ctx context.Context, _ id.Delivery, _ outbox.Delivery) outbox.Receipt {

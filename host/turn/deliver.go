@@ -4,8 +4,8 @@ package turn
 // turn has no conversation and owes nothing. The route is the admitted principal's, whatever was bound since.
 func (x *Execution) deliveries(a *admitted, end ending) []Delivery {
 	to := a.req.Actor
-	if to.Channel == "" || end.reply == "" {
+	if to.Channel == "" || end.owes() == "" {
 		return nil
 	}
-	return []Delivery{{ID: x.cfg.IDs.Delivery(), Channel: to.Channel, Conversation: to.ConversationKey, Body: end.reply}}
+	return []Delivery{{ID: x.cfg.IDs.Delivery(), Channel: to.Channel, Conversation: to.ConversationKey, Body: end.owes()}}
 }

@@ -82,6 +82,16 @@ type ending struct {
 	reply    string
 }
 
+// owes is the reply that the turn owes whoever asked: a failed or cancelled one owes none, whatever the model said. It may
+// still be shown where it was asked.
+func (e ending) owes() string {
+	switch e.outcome {
+	case Completed, NeedsUser, Indeterminate:
+		return e.reply
+	}
+	return ""
+}
+
 func failed(reason, sentence string) ending {
 	return ending{outcome: Failed, reason: reason, sentence: sentence}
 }
@@ -190,7 +200,7 @@ func (x *Execution) terminal(ctx context.Context, a *admitted, w *work, end endi
 		},
 	}
 	how, err := x.cfg.Journal.Finish(ctx, Terminal{
-		Turn: a.turn, Session: a.session, Claim: a.claim, Outcome: end.outcome, Reason: end.reason, Reply: end.reply,
+		Turn: a.turn, Session: a.session, Claim: a.claim, Outcome: end.outcome, Reason: end.reason, Reply: end.owes(),
 		Steps: w.steps, Usage: w.usage, Messages: w.closing, Deliveries: x.deliveries(a, end), At: now,
 	}, rec)
 	if err == nil && how != Written {

@@ -140,7 +140,7 @@ func TestWhatTheFourthSchemaLeftIsKept(t *testing.T) {
 	if err := own(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := migrate(t.Context(), path, set(since(t, 5)...), nil); err != nil {
+	if err := migrate(t.Context(), path, set(since(t, 4)...), nil); err != nil {
 		t.Fatal(err)
 	}
 	ask(t, path, `INSERT INTO sessions (id, core, title, turns, fence, created_at, last_turn_at) VALUES ('ses_1', 'c', '', 1, 1, 1, 1)`)

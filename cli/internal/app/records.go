@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/host/approval"
@@ -13,6 +14,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/outbox"
 	"github.com/b3abf3ee/portcullis/policy/capability"
 	"github.com/b3abf3ee/portcullis/policy/principal"
 	"github.com/b3abf3ee/portcullis/policy/redact"
@@ -89,6 +91,22 @@ func (r *Records) ResolveEffect(ctx context.Context, e id.Effect, as effect.Verd
 		event.Record{ID: r.ids.Event(), At: now, Kind: event.EffectResolved, Principal: r.By.PrincipalID()})
 	if err != nil {
 		return got, how, fmt.Errorf("app: resolve the effect: %w", err)
+	}
+	return got, how, nil
+}
+
+// RuleDelivery queues a delivery anew or drops it; see [outbox.Records]. What the reason holds of the home's secrets is
+// hidden.
+func (r *Records) RuleDelivery(ctx context.Context, d id.Delivery, drop bool, reason string) (outbox.Delivery, outbox.Recording, error) {
+	reason = r.home.Hidden(ctx, os.Getenv).Text(redact.ForEvent, reason)
+	reason = strings.ToValidUTF8(reason[:min(len(reason), outbox.MaxReason)], "") // a mask may be longer than what it hides
+	rule, kind := r.Store.RequeueDelivery, event.DeliveryRequeued
+	if drop {
+		rule, kind = r.Store.DropDelivery, event.DeliveryDropped
+	}
+	got, how, err := rule(ctx, r.By, d, reason, event.Record{ID: r.ids.Event(), At: r.clock(), Kind: kind})
+	if err != nil {
+		return got, how, fmt.Errorf("app: rule on the delivery: %w", err)
 	}
 	return got, how, nil
 }

@@ -6,7 +6,7 @@ import "github.com/urfave/cli/v2"
 func (s *shell) commands() []*cli.Command {
 	return []*cli.Command{
 		s.quickstart(), s.init(), s.doctor(), s.run(), s.chat(), s.call(), s.plugin(), s.core(),
-		s.sessions(), s.turns(), s.effects(), s.approvals(), s.audit(), s.secrets(), s.policy(), s.store(),
+		s.sessions(), s.turns(), s.effects(), s.approvals(), s.outbox(), s.audit(), s.secrets(), s.policy(), s.store(),
 		s.completion(),
 		s.version(),
 	}
