@@ -21,6 +21,7 @@ const (
 	TurnStarted     Kind = "turn.started"
 	TurnFinished    Kind = "turn.finished"
 	TurnRecovered   Kind = "turn.recovered"
+	TurnCancelAsked Kind = "turn.cancel_requested" // of a turn that another process runs
 	EffectDenied    Kind = "effect.denied"
 	EffectStarted   Kind = "effect.started"
 	EffectFinished  Kind = "effect.finished"

@@ -3,7 +3,9 @@ package turn
 import (
 	"context"
 	"fmt"
+	"time"
 
+	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/policy/principal"
 )
@@ -16,11 +18,15 @@ const (
 	CancelDone      CancelResult = "ended"     // the turn has its terminal state now
 	CancelTooLate   CancelResult = "was_ended" // it had one before
 	CancelNotFound  CancelResult = "not_found" // unknown, or not the caller's
-	CancelElsewhere CancelResult = "elsewhere" // it runs in another process, which must be asked
+	CancelRequested CancelResult = "requested" // it runs in another process, which ends it within [CancelPoll]
 )
 
-// Cancel ends a running turn and waits until its terminal state is written or ctx ends. The scope must reach the
-// turn's session. It never cancels anything but this turn.
+// CancelPoll is how often a process looks whether another one asked for the end of a turn that it runs.
+const CancelPoll = time.Second
+
+// Cancel ends a running turn and waits until its terminal state is written or ctx ends. A turn that another process runs is
+// asked to end, durably, and not waited for. The scope must reach the turn's session. It never cancels anything but this turn. The turn is
+// cancelled when nothing of it is left running, and indeterminate when an effect may or may not have happened.
 func (x *Execution) Cancel(ctx context.Context, history History, by principal.Scope, t id.Turn) (CancelResult, error) {
 	rec, found, err := history.Turn(ctx, by, t)
 	if err != nil {
@@ -34,7 +40,7 @@ func (x *Execution) Cancel(ctx context.Context, history History, by principal.Sc
 	x.mu.Unlock()
 	if !live {
 		if rec.State == Running {
-			return CancelElsewhere, nil
+			return x.askElsewhere(ctx, by, rec)
 		}
 		return CancelTooLate, nil
 	}
@@ -45,4 +51,50 @@ func (x *Execution) Cancel(ctx context.Context, history History, by principal.Sc
 	case <-ctx.Done():
 		return "", fmt.Errorf("turn: wait for %s to end: %w", t, context.Cause(ctx))
 	}
+}
+
+// askElsewhere asks the process that runs a turn to end it.
+func (x *Execution) askElsewhere(ctx context.Context, by principal.Scope, t Record) (CancelResult, error) {
+	how, err := x.cfg.Journal.RequestCancel(ctx, by, t.ID, CancelRecord(x.cfg.IDs.Event(), x.cfg.Clock(), by, t))
+	if err != nil {
+		return "", fmt.Errorf("turn: ask for the end of %s: %w", t.ID, err)
+	}
+	switch how {
+	case CancelNoted, CancelNotedBefore:
+		return CancelRequested, nil
+	case CancelEnded:
+		return CancelTooLate, nil
+	}
+	return CancelNotFound, nil
+}
+
+// CancelRecord is the audit record of a request by by that t shall end.
+func CancelRecord(name id.Event, at time.Time, by principal.Scope, t Record) event.Record {
+	return event.Record{
+		ID: name, At: at, Kind: event.TurnCancelAsked, Principal: by.PrincipalID(), Session: t.Session, Turn: t.ID, Trace: t.Trace,
+	}
+}
+
+// heed cancels a turn of this process when another one asks for its end. The function it returns ends the looking.
+func (x *Execution) heed(ctx context.Context, t id.Turn, cancel context.CancelCauseFunc) (stop func()) {
+	ctx, quit := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(CancelPoll)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			// What cannot be read now is read at the next tick: the turn has its own time anyway.
+			if asked, err := x.cfg.Journal.CancelRequested(ctx, t); err == nil && asked {
+				cancel(errRequested)
+				return
+			}
+		}
+	}()
+	return func() { quit(); <-done }
 }

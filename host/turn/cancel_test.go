@@ -237,3 +237,42 @@ func TestATurnBeyondTheQueueIsRefusedAndLeavesNothing(t *testing.T) {
 		}
 	})
 }
+
+func TestATurnOfAnotherProcessIsAskedToEndAndEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, hanging)
+		tid, session, done := w.start(turn.New(w.cfg), context.Background())
+		elsewhere := turn.New(w.cfg)
+		by := w.scope(session, authority.OperatorFacts("stop it"))
+		for range 2 {
+			if how, err := elsewhere.Cancel(t.Context(), w.store, by, tid); err != nil || how != turn.CancelRequested {
+				t.Fatal(how, err)
+			}
+		}
+		asked := time.Now()
+		got := <-done
+		if got.err != nil || time.Since(asked) > turn.CancelPoll {
+			t.Fatal(got.err, time.Since(asked))
+		}
+		w.want(got.res, turn.Cancelled, "cancelled")
+		if how, err := elsewhere.Cancel(t.Context(), w.store, by, tid); err != nil || how != turn.CancelTooLate {
+			t.Fatal(how, err)
+		}
+	})
+}
+
+func TestACancelledTurnIsIndeterminateWhenItsEffectMayHaveHappened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(context.Context, int, provider.Request) (provider.Response, error) { return call("test.do") })
+		w.tool = func(ctx context.Context, _ effect.Call) effect.Outcome {
+			<-ctx.Done()
+			return effect.Outcome{Status: effect.Indeterminate, Reason: "call_abandoned"}
+		}
+		tid, session, done := w.start(turn.New(w.cfg), context.Background())
+		by := w.scope(session, authority.OperatorFacts("stop it"))
+		if how, err := turn.New(w.cfg).Cancel(t.Context(), w.store, by, tid); err != nil || how != turn.CancelRequested {
+			t.Fatal(how, err)
+		}
+		w.want((<-done).res, turn.Indeterminate, "effect_indeterminate")
+	})
+}

@@ -139,6 +139,17 @@ type Recovered struct {
 	Effects int     // effects that became indeterminate
 }
 
+// Cancelling is how a store took a request to end a turn. Only CancelNoted wrote one.
+type Cancelling string
+
+// How a store took a request to end a turn.
+const (
+	CancelNoted       Cancelling = "noted"
+	CancelNotedBefore Cancelling = "noted_before"
+	CancelEnded       Cancelling = "was_ended" // the turn has its terminal state
+	CancelNoTurn      Cancelling = "not_found" // unknown, or not one that by reaches
+)
+
 // Journal makes turns durable. Each method is one transaction.
 type Journal interface {
 	// Admit decides and writes the whole admission, with session.created (when made) and turn.started records.
@@ -156,6 +167,10 @@ type Journal interface {
 	// Finish writes the one terminal state and ends the claim. Effects and questions still open under the turn become
 	// indeterminate and expired, with a record each.
 	Finish(ctx context.Context, t Terminal, r event.Record) (Fenced, error)
+	// RequestCancel notes, with the record r, that by wants the running turn t to end. The first request stands.
+	RequestCancel(ctx context.Context, by principal.Scope, t id.Turn, r event.Record) (Cancelling, error)
+	// CancelRequested reports whether somebody asked for the end of t. It is for whoever runs t, and takes no scope.
+	CancelRequested(ctx context.Context, t id.Turn) (bool, error)
 	// Extend moves the claim's expiry.
 	Extend(ctx context.Context, s id.Session, c lease.Claim, until time.Time) (Fenced, error)
 	// Window returns the newest messages of a session, oldest first: at most limit of them and maxBytes of bodies.

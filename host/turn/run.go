@@ -56,6 +56,7 @@ func (x *Execution) admittedRun(ctx context.Context, a *admitted, obs Observer, 
 	defer cancel(nil)
 	x.enlist(a.turn, &running{session: a.session, cancel: cancel, done: make(chan struct{})})
 	defer x.delist(a.turn)
+	defer x.heed(inner, a.turn, cancel)()
 	if obs.Started != nil {
 		obs.Started(a.turn, a.session)
 	}

@@ -90,6 +90,7 @@ type running struct {
 	effects   []*effect.Record
 	questions []*approval.Question
 	order     int
+	unwanted  bool // somebody asked for its end
 }
 
 type route struct{ channel, key string }

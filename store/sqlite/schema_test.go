@@ -88,6 +88,7 @@ func TestSchemaRefuses(t *testing.T) {
 	must(settled + `'delivered' WHERE id = 'dlv_over'`)
 	must(settled + `'unknown' WHERE id = 'dlv_unknown'`)
 	must(`INSERT INTO events (id, at, kind, principal_id, session_id, turn_id, effect_id, trace, fields) VALUES ('evt_1', 1, 'k', '', '', '', '', '', '[]')`)
+	must(`INSERT INTO cancel_requests VALUES ('trn_1', 'p', 3)`)
 	must(`INSERT INTO kv VALUES ('p', 'a', 'gone', 7, 1, x'00')`)
 	must(`DELETE FROM kv WHERE key = 'gone'`)
 	must(`INSERT INTO kv VALUES ('p', 'a', 'k', 8, 1, x'00')`)
@@ -139,6 +140,9 @@ func TestSchemaRefuses(t *testing.T) {
 		"manual, settled by itself":     `INSERT INTO effect_resolutions VALUES ('eff_lost_manual', 'nothing_to_do', 'r', '', 3)`,
 		"idempotent, as if it read":     `INSERT INTO effect_resolutions VALUES ('eff_lost_idempotent', 'nothing_to_do', 'r', '', 3)`,
 		"a read, said to have happened": `INSERT INTO effect_resolutions VALUES ('eff_lost_read', 'happened', 'seen', 'p', 3)`,
+		"ended turn asked to end":       `INSERT INTO cancel_requests VALUES ('trn_over', 'p', 3)`,
+		"request to end changed":        `UPDATE cancel_requests SET principal_id = 'q'`,
+		"request to end taken back":     `DELETE FROM cancel_requests`,
 		"value of the same version":     `UPDATE kv SET value = x'01' WHERE key = 'k'`,
 		"value that begins again":       `INSERT INTO kv VALUES ('p', 'a', 'gone', 7, 1, x'00')`,
 		"what was used, forgotten":      `DELETE FROM kv_usage`,

@@ -46,7 +46,7 @@ func Compare(t *testing.T, left, right Opener) {
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"admit": p.admit, "append": p.append, "finish": p.finish, "extend": p.extend, "start effect": p.startEffect,
-			"finish effect": p.finishEffect, "resolve": p.resolve, "ask": p.ask, "decide": p.decide, "revoke": p.revoke, "recover": p.recover, "advance": p.advance,
+			"finish effect": p.finishEffect, "resolve": p.resolve, "ask": p.ask, "decide": p.decide, "revoke": p.revoke, "recover": p.recover, "cancel": p.cancel, "advance": p.advance,
 			"keep value": p.keepValue, "grant": p.grant, "record": p.record, "read": p.read, "disown": p.disown,
 			"claim delivery": p.claimDelivery, "step delivery": p.stepDelivery, "recover deliveries": p.recoverDeliveries, "rule on delivery": p.ruleDelivery,
 		})
@@ -276,6 +276,13 @@ func (p *pair) recover(rt *rapid.T) {
 	}
 	epoch := one(rt, "epoch", []id.Epoch{p.epoch, p.epoch, "epo_next"})
 	p.both(rt, "Recover", func(w *world) (any, error) { return w.Store.Recover(w.ctx, epoch, w.Clock.Now()) })
+}
+
+func (p *pair) cancel(rt *rapid.T) {
+	l, by := p.live(rt), p.scope(rt)
+	r := p.l.record(event.TurnCancelAsked)
+	p.both(rt, "RequestCancel", func(w *world) (any, error) { return w.Store.RequestCancel(w.ctx, by(w), l.turn, r) })
+	p.both(rt, "CancelRequested", func(w *world) (any, error) { return w.Store.CancelRequested(w.ctx, l.turn) })
 }
 
 func (p *pair) advance(rt *rapid.T) {

@@ -94,7 +94,7 @@ type testCase struct {
 func cases() []testCase {
 	var all []testCase
 	for _, some := range [][]testCase{
-		admissionCases(), fenceCases(), behindCases(), contextCases(), terminalCases(), effectCases(), resolveCases(), ownerCases(), approvalCases(), recoveryCases(), outboxCases(),
+		admissionCases(), fenceCases(), behindCases(), contextCases(), terminalCases(), effectCases(), resolveCases(), cancelCases(), ownerCases(), approvalCases(), recoveryCases(), outboxCases(),
 		readingCases(), authorityCases(), eventCases(), grantCases(), valueCases(), textCases(), hammerCases(),
 	} {
 		all = append(all, some...)

@@ -15,6 +15,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/outbox"
+	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/policy/capability"
 	"github.com/b3abf3ee/portcullis/policy/principal"
 	"github.com/b3abf3ee/portcullis/policy/redact"
@@ -86,6 +87,9 @@ func (r *Records) RevokeApproval(ctx context.Context, a id.Approval, reason stri
 // hidden.
 func (r *Records) ResolveEffect(ctx context.Context, e id.Effect, as effect.Verdict, reason string) (effect.Record, effect.Settling, error) {
 	reason = r.home.Hidden(ctx, os.Getenv).Text(redact.ForEvent, reason)
+	if cut := []rune(reason); len(cut) > effect.MaxResolveReason { // a mask may be longer than what it hides
+		reason = string(cut[:effect.MaxResolveReason])
+	}
 	now := r.clock()
 	got, how, err := r.Store.ResolveEffect(ctx, r.By, e, effect.Resolution{Verdict: as, Reason: reason, By: r.By.PrincipalID(), At: now},
 		event.Record{ID: r.ids.Event(), At: now, Kind: event.EffectResolved, Principal: r.By.PrincipalID()})
@@ -109,6 +113,19 @@ func (r *Records) RuleDelivery(ctx context.Context, d id.Delivery, drop bool, re
 		return got, how, fmt.Errorf("app: rule on the delivery: %w", err)
 	}
 	return got, how, nil
+}
+
+// CancelTurn asks the process that runs a turn to end it; see [turn.Journal]. It returns the turn as it stands.
+func (r *Records) CancelTurn(ctx context.Context, t id.Turn) (turn.Record, turn.Cancelling, error) {
+	found, ok, err := r.Store.Turn(ctx, r.By, t)
+	if err != nil || !ok {
+		return found, turn.CancelNoTurn, err
+	}
+	how, err := r.Store.RequestCancel(ctx, r.By, t, turn.CancelRecord(r.ids.Event(), r.clock(), r.By, found))
+	if err != nil {
+		return found, "", fmt.Errorf("app: cancel the turn: %w", err)
+	}
+	return found, how, nil
 }
 
 // Grant lets a plugin use one capability; false when it might already. The audit record is written with it.

@@ -18,6 +18,7 @@ func (s *shell) turns() *cli.Command {
 		Name: "turns", Usage: "what single turns did", Action: group,
 		Subcommands: []*cli.Command{
 			{Name: "show", Usage: "show one turn with its effects, as they are kept", ArgsUsage: "TURN", Action: s.showTurn},
+			{Name: "cancel", Usage: "ask the process that runs a turn to end it", ArgsUsage: "TURN", Action: s.cancelTurn},
 		},
 	}
 }

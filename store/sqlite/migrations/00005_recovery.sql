@@ -1,5 +1,5 @@
 -- What a turn leaves behind: what is settled about an effect whose end nobody saw (the effect and its turn stay as they
--- ended), and versions of values that never come again.
+-- ended), versions of values that never come again, and requests to end a turn that another process runs.
 
 -- +goose Up
 -- by_id is empty where the tool's own recovery settled it.
@@ -58,4 +58,24 @@ BEGIN SELECT RAISE(ABORT, 'a value made again has a version of its own'); END;
 -- +goose StatementBegin
 CREATE TRIGGER kv_usage_kept BEFORE DELETE ON kv_usage
 BEGIN SELECT RAISE(ABORT, 'what a scope has used is never forgotten'); END;
+-- +goose StatementEnd
+
+-- That a running turn shall end. Whoever runs it looks here.
+CREATE TABLE cancel_requests (
+    turn_id      TEXT    NOT NULL PRIMARY KEY REFERENCES turns (id),
+    principal_id TEXT    NOT NULL CHECK (principal_id <> ''),
+    at           INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+-- +goose StatementBegin
+CREATE TRIGGER cancel_requests_of_running BEFORE INSERT ON cancel_requests
+WHEN NOT EXISTS (SELECT 1 FROM turns t WHERE t.id = NEW.turn_id AND t.state = 'running')
+BEGIN SELECT RAISE(ABORT, 'only a running turn is asked to end'); END;
+-- +goose StatementEnd
+-- +goose StatementBegin
+CREATE TRIGGER cancel_requests_fixed BEFORE UPDATE ON cancel_requests
+BEGIN SELECT RAISE(ABORT, 'a request to end a turn never changes'); END;
+-- +goose StatementEnd
+-- +goose StatementBegin
+CREATE TRIGGER cancel_requests_kept BEFORE DELETE ON cancel_requests
+BEGIN SELECT RAISE(ABORT, 'a request to end a turn is never taken back'); END;
 -- +goose StatementEnd
