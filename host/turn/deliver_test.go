@@ -111,3 +111,14 @@ func TestAModelThatIsCutOffOrDeclinesOwesNoReply(t *testing.T) {
 		}
 	}
 }
+
+func TestAReplyThatIsNoTextIsOwedAsText(t *testing.T) {
+	w := newWorld(t, func(context.Context, int, provider.Request) (provider.Response, error) { return say("It is \xff2.") })
+	res, err := turn.New(w.cfg).Run(t.Context(), talks("1+1"), turn.Observer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := w.owed(res); len(got) != 1 || got[0].Body != "It is \uFFFD2." {
+		t.Errorf("deliveries %+v", got)
+	}
+}
