@@ -75,10 +75,8 @@ func sayLeft(t *console.Text, left, next []string) {
 		}
 		t.Say("%-8s%s", head, line)
 	}
-	if len(left) > 0 {
-		for _, line := range next {
-			t.Say("type    %s", console.Command(line))
-		}
+	for _, line := range next {
+		t.Say("type    %s", console.Command(line))
 	}
 }
 
