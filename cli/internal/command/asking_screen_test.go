@@ -15,6 +15,7 @@ import (
 	"github.com/charmbracelet/x/vt"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
+	"github.com/b3abf3ee/portcullis/conformance/conformancetest"
 	"github.com/b3abf3ee/portcullis/conformance/gatetest"
 	"github.com/b3abf3ee/portcullis/host/approval"
 	"github.com/b3abf3ee/portcullis/host/effect"
@@ -39,9 +40,16 @@ func crafted() []string {
 // naughty is the big list of naughty strings.
 func naughty(t *testing.T) []string {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(os.Getenv("PORTCULLIS_TESTDATA"), "naughty-strings", "blns.json"))
+	dir := os.Getenv("PORTCULLIS_TESTDATA")
+	if dir == "" {
+		dir = filepath.Join(conformancetest.Root(t), "..", "shared", "data")
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, "naughty-strings", "blns.json"))
+	if os.IsNotExist(err) && os.Getenv("CI") != "true" {
+		t.Skip("the public test data is not here: set PORTCULLIS_TESTDATA to its folder")
+	}
 	if err != nil {
-		t.Fatalf("set PORTCULLIS_TESTDATA: %v", err)
+		t.Fatal(err)
 	}
 	var all []string
 	if err := json.Unmarshal(raw, &all); err != nil {
