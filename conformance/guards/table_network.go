@@ -30,7 +30,7 @@ func reaching() []guard {
 		{"private-is-named", dir + "plugin.go", "if p.named(t) {\n\t\treturn p.gate.private", "if true {\n\t\treturn p.gate.private", inNet, "TestAGrantOfEveryHostOpensNoPrivateOrigin"},
 		{"private-is-closed", dir + "allowance.go", "if a.origins[t.Origin()] {", "if true {", inNet, "TestSSRF/client_of_the_host"},
 		{"asked-once", dir + "lane.go", "if l != nil {", "if l != nil && false {", inNet, "TestRebindingIsAskedOnce"},
-		{"absolute-names", dir + "resolve.go", `t.Host()+".")`, "t.Host())", inNet, "TestNamesAreAskedForAsAbsolute"},
+		{"absolute-names", dir + "resolve.go", `		name += "."`, `		name += ""`, inNet, "TestNamesAreAskedForAsAbsolute"},
 		{"resolver", dir + "gate.go", "&stdnet.Resolver{PreferGo: true}", "&stdnet.Resolver{}", inNet, "TestNamesAreResolvedByGo"},
 		{"no-proxy", dir + "connect.go", "Proxy:                  nil,", "Proxy:                  http.ProxyFromEnvironment,", inNet, "TestSSRFPublicControls/provider"},
 		{"redirect-is-judged", dir + "exchange.go", "if v := p.judge(x.method, x.target); !v.Allowed {", "if v := p.judge(x.method, x.target); x.hop == 0 && !v.Allowed {", inNet, "TestRedirectsAreJudgedAgain"},
