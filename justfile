@@ -53,7 +53,7 @@ race:
 
 # packages whose code starts goroutines, takes locks or uses atomics
 goroutine-packages:
-    @git ls-files '*.go' | grep -vE '^(plugins|sdk/internal|conformance/guests)/|/testdata/|_test\.go$' \
+    @git ls-files '*.go' | grep -vE '^(plugins|sdk/internal|conformance/guests|bench|leaks)/|/testdata/|_test\.go$' \
       | xargs grep -slE '^\s*go (func|[a-z])|sync\.|atomic\.|errgroup\.' | xargs -n1 dirname | sort -u | sed 's|^|./|'
 
 # kill a turn, and fail its disk, at every point there is; `go test` visits some of them
