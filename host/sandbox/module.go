@@ -153,6 +153,12 @@ func (e *Engine) ready(ctx context.Context, m *module) error {
 	switch {
 	case there:
 		return nil
+	case e.kept == nil && fresh == nil: // its code went with its last plugin, and a call of that one is still to end
+		again, err := m.prepareAgain()
+		if err != nil {
+			return err
+		}
+		return e.compileHere(ctx, m, again.code)
 	case e.kept == nil:
 		return e.compileHere(ctx, m, fresh)
 	}
@@ -170,22 +176,27 @@ func (e *Engine) ready(ctx context.Context, m *module) error {
 
 // compileAgain makes an entry of a module whose plugin is loaded already.
 func (e *Engine) compileAgain(ctx context.Context, m *module) error {
-	wasm, err := m.original.read()
-	if err != nil {
-		return fmt.Errorf("sandbox: read a module again: %w", err)
-	}
-	if digestOf(wasm) != m.digest {
-		return errors.New("sandbox: a module's file has changed since it was loaded")
-	}
-	again, err := prepare(wasm, nil)
+	again, err := m.prepareAgain()
 	if err != nil {
 		return err
 	}
 	return e.compile(ctx, m.digest, again)
 }
 
+// prepareAgain makes the metered module anew, from the bytes that the plugin was loaded from and no others.
+func (m *module) prepareAgain() (readyModule, error) {
+	wasm, err := m.original.read()
+	if err != nil {
+		return readyModule{}, fmt.Errorf("sandbox: read a module again: %w", err)
+	}
+	if digestOf(wasm) != m.digest {
+		return readyModule{}, errors.New("sandbox: a module's file has changed since it was loaded")
+	}
+	return prepare(wasm, nil)
+}
+
 // compileHere compiles in this process, for an engine without a folder. Its code
-// is never evicted.
+// goes with the module's last plugin only.
 func (e *Engine) compileHere(ctx context.Context, m *module, metered []byte) error {
 	work, stop := context.WithTimeoutCause(ctx, e.cfg.CompileTimeout, errCompileTime)
 	defer stop()
