@@ -15,6 +15,7 @@ func running() []guard {
 		tool   = "host/exec/"
 	)
 	return []guard{
+		{"keeper-is-closed", engine + "keep_linux.go", "unix.Prctl(unix.PR_SET_DUMPABLE, 0,", "unix.Prctl(unix.PR_SET_DUMPABLE, 1,", inProcess, "TestAKeeperCannotBeLookedInto"},
 		{"words-behind-a-wrapper", policy + "judge.go", "if !j.runsOthers {", "if true {", inWords, "TestWhatIsFoundInACommandLine"},
 		{"letters-in-a-cluster", policy + "judge.go", "w[1] != '-' && strings.Contains(w[1:], f[1:])", "w == f", inWords, "TestWhatIsFoundInACommandLine"},
 		{"abbreviated-options", policy + "judge.go", "strings.HasPrefix(f, name)", "f == name", inWords, "TestWhatIsFoundInACommandLine"},

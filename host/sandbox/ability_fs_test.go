@@ -201,7 +201,7 @@ func TestFileBytesAreBudgeted(t *testing.T) {
 			t.Errorf("read %d: %q %v", i, reply, err)
 		}
 	}
-	if reply, _ := s.Serve(t.Context(), wire.ImportFSWrite, frame(`{"path":"c.txt","mode":"create"}`, "xxx")); !strings.Contains(string(reply), "too_large") {
+	if reply, _ := s.Serve(t.Context(), wire.ImportFSWrite, frame(`{"path":"c.txt","mode":"create"}`, "abc")); !strings.Contains(string(reply), "too_large") {
 		t.Errorf("write past the budget: %q", reply)
 	}
 	if s.Stats().FileBytes != 10 {

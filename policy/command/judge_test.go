@@ -112,9 +112,7 @@ func FuzzWordsOnlyAdd(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text, more string, stdin bool) {
 		w := strings.Split(text, "\x00")
-		if len(w) > 64 {
-			t.Skip()
-		}
+		w = w[:min(len(w), 64)]
 		l := command.Line{Names: w[:1], Words: w[1:], Stdin: stdin}
 		had := command.Judge(l)
 		if len(had) > 32 {

@@ -163,11 +163,9 @@ func TestNoCompositionOfEncodingsKeepsAValue(t *testing.T) {
 func FuzzCompositions(f *testing.F) { f.Fuzz(rapid.MakeFuzz(composed)) }
 
 func composed(t *rapid.T) {
-	value := rapid.StringMatching(`[A-Za-z0-9][!-~]{7}[ -~]{0,24}[!-~]{3}[A-Za-z0-9]`).Draw(t, "value")
+	value := rapid.StringMatching(`[A-Za-z0-9][!-~]{7}[ -~]{0,24}[!-~]{3}[A-Za-z0-9]`).
+		Filter(func(v string) bool { return redact.NewSecret("DRAWN", v).Check() == "" }).Draw(t, "value")
 	secret := redact.NewSecret("DRAWN", value)
-	if secret.Check() != "" {
-		t.Skip("no secret")
-	}
 	set, err := redact.Set{}.With(secret)
 	if err != nil {
 		t.Fatal(err)
