@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zricethezav/gitleaks/v8/detect"
+
 	"github.com/b3abf3ee/portcullis/policy/redact"
 )
 
@@ -73,28 +75,54 @@ func constant(e ast.Expr) (string, bool) {
 	return "", false
 }
 
-// known is how many of the negatives are masked: values under a sensitive name, and texts in the published form of a token
-// that gitleaks leaves for a reason of its own, such as a wrong length or a list of keys that are public.
-const known = 35
+// missed is a text that the rules of gitleaks mark as a secret which they should find and do not.
+const missed = "MailchimpSDK.initialize(token: 3012a5754bbd716926f99c028f7ea428-us18)"
 
-// The detectors mask no more of what is no secret to another tool than what docs/policy.md says.
+// The detectors mask nothing that is no secret to another tool. What a rule of it must leave and another one of its rules
+// takes for a secret is none of those.
 func TestNegativesOfAnotherScannerStay(t *testing.T) {
-	all := literals(t, "fps")
-	masked := 0
+	d, err := detect.NewDetectorDefaultConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, secrets, masked := literals(t, "fps"), 0, 0
+	for _, s := range all {
+		if s == missed || len(d.DetectString(s)) > 0 {
+			secrets++
+			continue
+		}
+		v, err := redact.Build(redact.Set{}, redact.DefaultBounds(), redact.Text(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(v.Found) > 0 || v.Durable.String() != s {
+			masked++
+			t.Errorf("changed, found %v: %q", v.Found, s)
+		}
+	}
+	t.Logf("gitleaks negatives: %d of %d unchanged; %d more are secrets to another of its rules", len(all)-secrets-masked, len(all)-secrets, secrets)
+	if len(all)-secrets < 275 {
+		t.Errorf("only %d of %d are looked at", len(all)-secrets, len(all))
+	}
+}
+
+// What the detectors find of what another tool must find, and with no name beside it: to be stricter about what is none
+// must not cost any of that.
+func TestPositivesOfAnotherScannerAreFound(t *testing.T) {
+	const least = 47
+	all, found := literals(t, "tps"), 0
 	for _, s := range all {
 		v, err := redact.Build(redact.Set{}, redact.DefaultBounds(), redact.Text(s))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if len(v.Found) > 0 {
-			masked++
-		} else if v.Durable.String() != s {
-			t.Errorf("changed without a finding: %q", s)
+			found++
 		}
 	}
-	t.Logf("gitleaks negatives: %d of %d unchanged", len(all)-masked, len(all))
-	if masked > known || len(all) < 280 {
-		t.Errorf("%d of %d are masked", masked, len(all))
+	t.Logf("gitleaks positives: %d of %d masked", found, len(all))
+	if found < least {
+		t.Errorf("%d are masked, and were %d", found, least)
 	}
 }
 

@@ -49,11 +49,12 @@ func endsLikeSecret(c byte) bool {
 	return !isAlnum(c)
 }
 
-// tokenOfText reports words that make a token a position in a list or a piece of text.
+// tokenOfText reports words that make a token a position in a list, a piece of text or a mark of a page.
 func tokenOfText(before string) bool {
 	switch before {
 	case "page", "next", "previous", "prev", "continuation", "continue", "sync", "cursor", "cancel", "cancellation",
-		"eos", "bos", "pad", "unk", "sep", "cls", "mask", "stop", "start", "end", "special", "first", "last", "per", "max", "public":
+		"eos", "bos", "pad", "unk", "sep", "cls", "mask", "stop", "start", "end", "special", "first", "last", "per", "max", "public",
+		"csrf", "xsrf": // of a form, good for nothing without its cookie
 		return true
 	}
 	return false

@@ -32,7 +32,7 @@ func placeholder(v string) bool {
 		"boolean", "object", "example", "password", "secret", "token", "changeme", "redacted", "hidden", "unset", "empty":
 		return true
 	}
-	if strings.Trim(v, "*xX.-_ \u2022") == "" || monotonous(v) || strings.HasSuffix(v, "...") || strings.HasSuffix(v, "EXAMPLE") {
+	if strings.Trim(v, "*xX.-_ \u2022") == "" || monotonous(v) || strings.HasSuffix(v, "...") || strings.HasSuffix(v, "EXAMPLE") || published(v) {
 		return true
 	}
 	if upper := strings.ToUpper(v); !strings.ContainsFunc(v, isDigitRune) && (v == upper && Sensitive(v) || strings.HasSuffix(upper, "HERE")) {

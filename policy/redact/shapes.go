@@ -8,54 +8,58 @@ type tokenShape struct {
 	prefix string
 	body   func(byte) bool
 	least  int
-	mixed  bool // the body must have a letter and a digit, as random text nearly always has
-	exact  bool // the body is no longer
+	mixed  bool   // the body must have a letter and a digit, as random text nearly always has
+	exact  bool   // the body is no longer
+	tail   string // what the body ends with; empty: anything
 }
 
 // shapes is the list. It is short on purpose: every entry is a published prefix that ordinary text does not have.
+// Where a published length is exact, a longer or shorter one is no token; the first form with the prefix of a text decides.
 // Sources: the token formats published by GitHub, GitLab, AWS, Slack, Anthropic, OpenAI, Stripe, Google, npm,
 // Hugging Face and age.
 func shapes(first byte) []tokenShape {
 	switch first {
 	case 'A':
 		return []tokenShape{
-			{"aws_access_key_id", "AKIA", isBase32, 16, false, false},
-			{"aws_access_key_id", "ASIA", isBase32, 16, false, false},
-			{"google_api_key", "AIza", isURLSafe, 35, true, true},
-			{"age_secret_key", "AGE-SECRET-KEY-1", isAlnum, 50, true, false},
+			{"aws_access_key_id", "AKIA", isBase32, 16, false, false, ""},
+			{"aws_access_key_id", "ASIA", isBase32, 16, false, false, ""},
+			{"google_api_key", "AIza", isURLSafe, 35, true, true, ""},
+			{"age_secret_key", "AGE-SECRET-KEY-1", isAlnum, 50, true, false, ""},
 		}
 	case 'g':
 		return []tokenShape{
-			{"github_token", "ghp_", isAlnum, 30, true, false},
-			{"github_token", "gho_", isAlnum, 30, true, false},
-			{"github_token", "ghu_", isAlnum, 30, true, false},
-			{"github_token", "ghs_", isAlnum, 30, true, false},
-			{"github_token", "ghr_", isAlnum, 30, true, false},
-			{"github_token", "github_pat_", isURLSafe, 22, true, false},
-			{"gitlab_token", "glpat-", isURLSafe, 20, true, false},
+			{"github_token", "ghp_", isAlnum, 30, true, false, ""},
+			{"github_token", "gho_", isAlnum, 30, true, false, ""},
+			{"github_token", "ghu_", isAlnum, 30, true, false, ""},
+			{"github_token", "ghs_", isAlnum, 30, true, false, ""},
+			{"github_token", "ghr_", isAlnum, 30, true, false, ""},
+			{"github_token", "github_pat_", isURLSafe, 22, true, false, ""},
+			{"gitlab_token", "glpat-", isURLSafe, 20, true, false, ""},
 		}
 	case 'h':
-		return []tokenShape{{"huggingface_token", "hf_", isAlnum, 30, true, false}}
+		return []tokenShape{{"huggingface_token", "hf_", isAlnum, 30, true, false, ""}}
 	case 'n':
-		return []tokenShape{{"npm_token", "npm_", isAlnum, 36, true, false}}
+		return []tokenShape{{"npm_token", "npm_", isAlnum, 36, true, false, ""}}
 	case 'r':
-		return []tokenShape{{"stripe_key", "rk_live_", isAlnum, 16, true, false}}
+		return []tokenShape{{"stripe_key", "rk_live_", isAlnum, 16, true, false, ""}}
 	case 's':
 		return []tokenShape{
-			{"anthropic_key", "sk-ant-", isURLSafe, 20, true, false},
-			{"openai_key", "sk-proj-", isURLSafe, 20, true, false},
-			{"openai_key", "sk-svcacct-", isURLSafe, 20, true, false},
-			{"openai_key", "sk-", isAlnum, 32, true, false},
-			{"stripe_key", "sk_live_", isAlnum, 16, true, false},
+			{"anthropic_key", "sk-ant-api03-", isURLSafe, 95, true, true, "AA"},
+			{"anthropic_key", "sk-ant-admin01-", isURLSafe, 95, true, true, "AA"},
+			{"anthropic_key", "sk-ant-", isURLSafe, 20, true, false, ""},
+			{"openai_key", "sk-proj-", isURLSafe, 20, true, false, ""},
+			{"openai_key", "sk-svcacct-", isURLSafe, 20, true, false, ""},
+			{"openai_key", "sk-", isAlnum, 32, true, false, ""},
+			{"stripe_key", "sk_live_", isAlnum, 16, true, false, ""},
 		}
 	case 'x':
 		return []tokenShape{
-			{"slack_token", "xoxb-", isURLSafe, 10, true, false},
-			{"slack_token", "xoxp-", isURLSafe, 10, true, false},
-			{"slack_token", "xoxa-", isURLSafe, 10, true, false},
-			{"slack_token", "xoxe-", isURLSafe, 10, true, false},
-			{"slack_token", "xoxs-", isURLSafe, 10, true, false},
-			{"slack_token", "xapp-", isURLSafe, 10, true, false},
+			{"slack_token", "xoxb-", isURLSafe, 20, true, false, ""},
+			{"slack_token", "xoxp-", isURLSafe, 20, true, false, ""},
+			{"slack_token", "xoxa-", isURLSafe, 10, true, false, ""},
+			{"slack_token", "xoxe-", isURLSafe, 20, true, false, ""},
+			{"slack_token", "xoxs-", isURLSafe, 20, true, false, ""},
+			{"slack_token", "xapp-", isURLSafe, 10, true, false, ""},
 		}
 	}
 	return nil
@@ -87,9 +91,13 @@ func listedAt(text []byte) (int, string) {
 			continue
 		}
 		body = body[:span0(body, s.body)]
-		if len(body) >= s.least && (!s.exact || len(body) == s.least) && (!s.mixed || mixed(body)) && !placeholder(string(body)) {
-			return len(s.prefix) + len(body), s.name
+		n := len(s.prefix) + len(body)
+		part := body[bytes.LastIndexByte(body, '-')+1:] // of a token in parts, the one that is random
+		if len(body) >= s.least && (!s.exact || len(body) == s.least) && (!s.mixed || mixed(body)) && bytes.HasSuffix(body, []byte(s.tail)) &&
+			!placeholder(string(body)) && (len(part) == 0 || !placeholder(string(part))) && !published(string(text[:n])) {
+			return n, s.name
 		}
+		return 0, ""
 	}
 	return 0, ""
 }
@@ -141,6 +149,9 @@ func pemAt(text []byte) int {
 		return 0 // nothing stands between
 	}
 	if n := pemEnd(body); n > 0 {
+		if key := body[:bytes.Index(body, []byte("-----END "))]; !bytes.ContainsFunc(key, func(r rune) bool { return 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' }) {
+			return 0 // a word in its place
+		}
 		return len(text) - len(body) + n
 	}
 	longest := 0

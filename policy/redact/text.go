@@ -165,6 +165,16 @@ func (s *scanner) assignment(i int) {
 	s.assigned(i, string(s.text[from:end]), quotedName, spaced)
 }
 
+// shortestBare is the least length of a key or token that stands without quotes behind a colon: shorter ones are words of a
+// sentence far more often. What a person chose may be as short as a value can be.
+const shortestBare = 10
+
+// chosen reports a name of what a person makes up and not a machine.
+func chosen(name string) bool {
+	last, _ := cutLast(splitWords(nil, name))
+	return strings.HasPrefix(string(last), "pass") || string(last) == "pwd" || string(last) == "secret"
+}
+
 // assigned reads the value behind the "=" or ":" at i, which belongs to a sensitive name.
 func (s *scanner) assigned(i int, name string, quotedName, spaced bool) {
 	from := i + 1
@@ -189,7 +199,7 @@ func (s *scanner) assigned(i int, name string, quotedName, spaced bool) {
 	case quote != "" && len(value) >= 4 && !strings.ContainsAny(value, " \t"),
 		quotedName && quote != "" && value != "",
 		s.text[i] == '=' && !spaced && blanks == 0 && len(value) >= 4 && name == strings.ToUpper(name),
-		strong(value) && (quote != "" || !strings.Contains(value, ":")):
+		strong(value) && (quote != "" || !strings.Contains(value, ":") && (len(value) >= shortestBare || s.text[i] == '=' || chosen(name))):
 		s.found(start, end, name, Assignment)
 	}
 }
