@@ -83,7 +83,8 @@ type Host struct {
 	digests   *process.Digests
 	artifacts *process.Artifacts
 
-	stopOutbox func() // ends the delivery worker and waits for it
+	outbox     *outbox.Worker // nil without senders; set before Open returns
+	stopOutbox func()         // ends the delivery worker and waits for it
 
 	mu     sync.Mutex // guards the caches below; not held while anything is compiled or opened
 	loaded map[string]*loading
@@ -165,7 +166,7 @@ func (h *Host) join() error {
 	h.turns = turn.New(turn.Config{
 		Journal: h.cfg.Store, Planner: planner{h}, Authority: h.resolver, Effects: h.effects,
 		Context: prompt.New(prompt.Config{Journal: h.cfg.Store, IDs: h.ids, Epoch: h.epoch, Clock: h.cfg.Clock}),
-		IDs:     h.ids, Epoch: h.epoch, Clock: h.cfg.Clock, Left: h.gate.EndSession,
+		IDs:     h.ids, Epoch: h.epoch, Clock: h.cfg.Clock, Left: h.gate.EndSession, Owed: h.owed,
 	})
 	h.engine = sync.OnceValues(h.openEngine)
 	return nil

@@ -22,7 +22,7 @@ func (h *Host) openOutbox(ctx context.Context) error {
 	if len(h.cfg.Senders) == 0 {
 		return nil
 	}
-	worker, err := outbox.NewWorker(outbox.Config{
+	h.outbox, err = outbox.NewWorker(outbox.Config{
 		Queue: h.cfg.Store, Senders: h.cfg.Senders, IDs: h.ids, Epoch: h.epoch, Clock: h.cfg.Clock,
 		Random: rand.Float64, Log: h.cfg.Log,
 	})
@@ -31,7 +31,14 @@ func (h *Host) openOutbox(ctx context.Context) error {
 	}
 	work, end := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
-	running.Go(func() { worker.Run(work) })
+	running.Go(func() { h.outbox.Run(work) })
 	h.stopOutbox = func() { end(); running.Wait() }
 	return nil
+}
+
+// owed wakes the lane of a channel that a turn has just queued a delivery for.
+func (h *Host) owed(channel string) {
+	if h.outbox != nil {
+		h.outbox.Wake(channel)
+	}
 }

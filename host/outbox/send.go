@@ -44,7 +44,7 @@ func attempt(ctx context.Context, s Sender, d Delivery) (r Receipt) {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTime)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { // a shutdown leaves it a little more time
-		rest(bounded, grace)
+		rest(bounded, grace, nil)
 		cancel()
 	})
 	defer stop()

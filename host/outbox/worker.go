@@ -11,7 +11,7 @@ import (
 
 // The times of a worker.
 const (
-	poll     = time.Second      // between two looks at an empty queue
+	poll     = time.Second      // between two looks at an empty queue that nobody wakes a lane for
 	sweep    = time.Minute      // between two looks for claims that are over and channels that nobody serves
 	sendTime = 30 * time.Second // one attempt
 	grace    = 5 * time.Second  // what an attempt under way, and writing down what became of it, may take after a shutdown
@@ -31,23 +31,33 @@ type Config struct {
 	Log     Log
 }
 
-// Worker brings deliveries out. It is used by one [Worker.Run] at a time.
+// Worker brings deliveries out. It is used by one [Worker.Run] at a time; [Worker.Wake] is safe beside it.
 type Worker struct {
-	cfg    Config
-	served map[string]bool
+	cfg   Config
+	bells map[string]chan struct{} // of each channel that is served; room for one ring
 }
 
 // NewWorker returns a Worker. Two senders for one channel instance, or one without a name, are an error.
 func NewWorker(cfg Config) (*Worker, error) {
-	w := &Worker{cfg: cfg, served: map[string]bool{}}
+	w := &Worker{cfg: cfg, bells: map[string]chan struct{}{}}
 	for _, s := range cfg.Senders {
 		name := s.Channel()
-		if name == "" || w.served[name] {
+		if name == "" || w.bells[name] != nil {
 			return nil, fmt.Errorf("outbox: the channel instance %q has no name or two senders: name each once", name)
 		}
-		w.served[name] = true
+		w.bells[name] = make(chan struct{}, 1)
 	}
 	return w, nil
+}
+
+// Wake lets channel's lane look now for what is due. Who has just queued something in this process calls it; what another
+// process queues is found by the next look, within a second. It never blocks, a wake-up is not lost while the lane is at
+// work, and waking a channel that nobody serves does nothing.
+func (w *Worker) Wake(channel string) {
+	select {
+	case w.bells[channel] <- struct{}{}:
+	default: // it is awake, or nobody serves it
+	}
 }
 
 // Run works until ctx ends, one lane for each channel, and returns when every lane is done: an attempt under way gets a
@@ -70,7 +80,7 @@ func (w *Worker) lane(ctx context.Context, s Sender) {
 			w.cfg.Log.Warn("a delivery could not be worked on", "channel", s.Channel(), "error", err)
 		}
 		if err != nil || !did {
-			rest(ctx, poll)
+			rest(ctx, poll, w.bells[s.Channel()])
 		}
 	}
 }
@@ -82,7 +92,7 @@ func (w *Worker) watch(ctx context.Context) {
 		if err := w.look(ctx, told); err != nil && ctx.Err() == nil {
 			w.cfg.Log.Warn("the outbox could not be looked through", "error", err)
 		}
-		rest(ctx, sweep)
+		rest(ctx, sweep, nil)
 	}
 }
 
@@ -96,7 +106,7 @@ func (w *Worker) look(ctx context.Context, told map[string]bool) error {
 	}
 	waiting, err := w.cfg.Queue.WaitingChannels(ctx, maxChannels)
 	for _, name := range waiting {
-		if !w.served[name] && !told[name] {
+		if w.bells[name] == nil && !told[name] {
 			told[name] = true
 			w.cfg.Log.Warn("deliveries wait for a channel that nobody serves", "channel", name)
 		}
@@ -104,12 +114,13 @@ func (w *Worker) look(ctx context.Context, told map[string]bool) error {
 	return err
 }
 
-// rest waits for d or for the end of ctx.
-func rest(ctx context.Context, d time.Duration) {
+// rest waits for d, for the end of ctx, or for a ring of bell, if there is one.
+func rest(ctx context.Context, d time.Duration, bell <-chan struct{}) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
+	case <-bell:
 	case <-ctx.Done():
 	}
 }

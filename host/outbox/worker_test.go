@@ -405,6 +405,87 @@ func TestNothingIsSentThatIsNotWrittenDownFirst(t *testing.T) {
 	})
 }
 
+// What is queued while the worker rests is sent at once when it is woken, and by its next look when it is not, as by
+// another process.
+func TestAWakeUpSendsAtOnce(t *testing.T) {
+	for _, wake := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			worker, err := outbox.NewWorker(outbox.Config{
+				Queue: w.store, Senders: []outbox.Sender{channel{"chat", false, accepts}}, IDs: w.ids, Epoch: w.epoch,
+				Clock: time.Now, Random: func() float64 { return 0.5 }, Log: w.log,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			var running sync.WaitGroup
+			running.Go(func() { worker.Run(ctx) })
+			defer running.Wait()
+			defer cancel()
+			pass(100 * time.Millisecond) // it has looked and found nothing
+			worker.Wake("nobody")
+			d := w.owe("chat", "ann", "hello")
+			if wake {
+				worker.Wake("chat")
+				worker.Wake("chat")
+			}
+			synctest.Wait()
+			if is, want := w.is(d).State, map[bool]outbox.State{true: outbox.Delivered, false: outbox.Queued}[wake]; is != want {
+				t.Errorf("woken %v: at once %s, want %s", wake, is, want)
+			}
+			pass(time.Second)
+			if is := w.is(d).State; is != outbox.Delivered {
+				t.Errorf("woken %v: after a second %s", wake, is)
+			}
+		})
+	}
+}
+
+// A turn that ends while the lane is at work is not forgotten until the next look.
+func TestAWakeUpDuringAnAttemptIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var worker *outbox.Worker
+		var later id.Delivery
+		asked := 0
+		q := between{w.store, func() { // after the queue was found empty, before the lane rests
+			if asked++; asked == 2 {
+				later = w.owe("chat", "bea", "then")
+				worker.Wake("chat")
+			}
+		}}
+		worker, err := outbox.NewWorker(outbox.Config{
+			Queue: q, Senders: []outbox.Sender{channel{"chat", false, accepts}}, IDs: w.ids, Epoch: w.epoch,
+			Clock: time.Now, Random: func() float64 { return 0.5 }, Log: w.log,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.owe("chat", "ann", "first")
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { worker.Run(ctx) })
+		synctest.Wait()
+		if later == "" || w.is(later).State != outbox.Delivered {
+			t.Errorf("asked %d times, %q", asked, later)
+		}
+		cancel()
+		running.Wait()
+	})
+}
+
+// between does something after each claim was answered.
+type between struct {
+	outbox.Queue
+	then func()
+}
+
+func (b between) ClaimDelivery(ctx context.Context, channel string, l lease.Claim) (outbox.Delivery, bool, error) {
+	defer b.then()
+	return b.Queue.ClaimDelivery(ctx, channel, l)
+}
+
 func TestAChannelHasOneSender(t *testing.T) {
 	for name, senders := range map[string][]outbox.Sender{
 		"two":     {channel{"chat", false, accepts}, channel{"chat", true, accepts}},

@@ -70,7 +70,8 @@ type Config struct {
 	Context   *prompt.Manager
 	IDs       *id.Source
 	Epoch     id.Epoch
-	Left      func(id.Session) // told when a conversation leaves a session for another one; may be nil
+	Left      func(id.Session)     // told when a conversation leaves a session for another one; may be nil
+	Owed      func(channel string) // told when a turn's end has queued a delivery over a channel instance; may be nil
 	Clock     func() time.Time
 }
 

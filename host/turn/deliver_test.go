@@ -50,6 +50,8 @@ func TestAConversationIsOwedItsReplyOnceAndAnOperatorNothing(t *testing.T) {
 		}
 		return say("It is 2.")
 	})
+	var told []string
+	w.cfg.Owed = func(channel string) { told = append(told, channel) }
 	x := turn.New(w.cfg)
 	res, err := x.Run(t.Context(), talks("1+1"), turn.Observer{})
 	if err != nil {
@@ -74,6 +76,9 @@ func TestAConversationIsOwedItsReplyOnceAndAnOperatorNothing(t *testing.T) {
 	silent = true
 	if none, err := x.Run(t.Context(), talks("2+2"), turn.Observer{}); err != nil || none.Outcome() != turn.Failed || len(w.owed(none)) != 0 {
 		t.Errorf("a failed turn: %s, %v, %+v", none.Outcome(), err, w.owed(none))
+	}
+	if len(told) != 1 || told[0] != "chat" { // once for the one delivery, for no other turn
+		t.Errorf("told that a delivery is queued: %q", told)
 	}
 }
 

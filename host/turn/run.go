@@ -200,12 +200,18 @@ func (x *Execution) terminal(ctx context.Context, a *admitted, w *work, end endi
 			event.F("why", w.known().Text(redact.ForEvent, end.sentence)),
 		},
 	}
+	owed := x.deliveries(a, end)
 	how, err := x.cfg.Journal.Finish(ctx, Terminal{
 		Turn: a.turn, Session: a.session, Claim: a.claim, Outcome: end.outcome, Reason: end.reason, Reply: end.owes(),
-		Steps: w.steps, Usage: w.usage, Messages: w.closing, Deliveries: x.deliveries(a, end), At: now,
+		Steps: w.steps, Usage: w.usage, Messages: w.closing, Deliveries: owed, At: now,
 	}, rec)
 	if err == nil && how != Written {
 		err = fmt.Errorf("the store answered %q", how)
+	}
+	if err == nil && x.cfg.Owed != nil {
+		for _, d := range owed {
+			x.cfg.Owed(d.Channel)
+		}
 	}
 	return end, now, err
 }
