@@ -23,6 +23,9 @@ type pluginAdapter struct {
 
 // Invoke runs one call in a fresh instance. See [effect.Adapter].
 func (a *pluginAdapter) Invoke(ctx context.Context, call effect.Call) effect.Outcome {
+	if err := a.h.plugins.Stands(a.plugin.ID, a.plugin.Version); err != nil { // removed while its code is in memory
+		return notLoaded(ctx, err)
+	}
 	loaded, err := a.h.load(ctx, a.plugin, call.Grants)
 	if err != nil {
 		return notLoaded(ctx, err)
@@ -93,7 +96,10 @@ func mask(call effect.Call) func([]byte) ([]byte, bool) {
 func notLoaded(ctx context.Context, err error) effect.Outcome {
 	var bad *sandbox.LoadError
 	var broken *plugin.BrokenError
+	var missing *plugin.MissingError
 	switch {
+	case errors.As(err, &missing):
+		return effect.Outcome{Status: effect.Failed, Reason: "plugin_missing", Detail: missing.Error()}
 	case errors.As(err, &broken):
 		return effect.Outcome{Status: effect.Failed, Reason: "plugin_" + string(broken.Reason), Detail: broken.Error()}
 	case errors.As(err, &bad):

@@ -68,7 +68,8 @@ func (h *Host) Grant(ctx context.Context, by principal.Scope, plugin, text strin
 	return h.cfg.Store.GrantPlugin(ctx, by, plugin, g, h.pluginEvent(by, event.PluginGranted, plugin, event.F("grant", g.String())))
 }
 
-// Revoke takes one grant away; false when it was not there. Turns that are running keep what they were prepared with.
+// Revoke takes one grant away; false when it was not there. No effect of any process starts by it any more; one that runs
+// goes on.
 func (h *Host) Revoke(ctx context.Context, by principal.Scope, plugin, text string) (bool, error) {
 	g, err := capability.ParseGrant(text)
 	if err != nil {

@@ -23,6 +23,7 @@ func TestAnAllowanceCoversNothingElse(t *testing.T) {
 		setup  effect.Setup
 		args   string
 		reboot bool
+		grant  string // given to the plugin before the call
 	}
 	same := call{who: "owner", core: core, args: `{"key":"x"}`}
 	change := func(f func(*call)) call {
@@ -49,6 +50,7 @@ func TestAnAllowanceCoversNothingElse(t *testing.T) {
 		"capabilities": {same, change(func(c *call) { c.core.Capabilities = []string{"tool.call:*", "kv"} })},
 		"policy":       {same, change(func(c *call) { c.setup = noted("b.yaml") })},
 		"argument":     {same, change(func(c *call) { c.args = `{"key":"y"}` })},
+		"grants":       {same, change(func(c *call) { c.grant = "fs.write" })},
 		"restart":      {same, change(func(c *call) { c.reboot = true })},
 	} {
 		cases++
@@ -58,12 +60,16 @@ func TestAnAllowanceCoversNothingElse(t *testing.T) {
 			ran := 0
 			one := gatetest.Tool("run.it", counter(&ran))
 			one.Risk = rules.High // its rule names the input
+			one.Plugin, one.Version = "runner", "1.0.0"
 			home := w.Admit(gatetest.Talker("a"), gatetest.Fresh(), core)
 			w.End(home)
 			run := func(c call) effect.Result {
 				t.Helper()
 				if c.reboot {
 					w.Restart(approval.Config{Prompter: p})
+				}
+				if c.grant != "" {
+					w.Grant("runner", c.grant)
 				}
 				facts, sel := gatetest.Talker("a"), turn.Selector{Kind: turn.Resume, Session: home.Session()}
 				if c.who == "operator" {

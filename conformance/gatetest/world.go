@@ -161,6 +161,23 @@ func (w *World) Run(ctx context.Context, b binding.Turn, setup effect.Setup, t e
 	return w.Runtime.Execute(ctx, effect.Request{ID: w.IDs.Effect(), Ref: ref, Arguments: args, From: effect.FromModel}, b)
 }
 
+// Grant gives a plugin one grant, as the operator.
+func (w *World) Grant(plugin, text string) {
+	w.T.Helper()
+	by, err := w.Resolver.Operator(context.Background(), "grant")
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	g, err := capability.ParseGrant(text)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	r := event.Record{ID: w.IDs.Event(), At: w.Clock(), Kind: event.PluginGranted}
+	if changed, err := w.Store.GrantPlugin(context.Background(), by, plugin, g, r); err != nil || !changed {
+		w.T.Fatal(changed, err)
+	}
+}
+
 // Questions are those of the store, newest first, as the operator sees them.
 func (w *World) Questions() []approval.Question {
 	w.T.Helper()

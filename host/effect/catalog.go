@@ -52,7 +52,7 @@ type Catalog struct {
 // entry is one resolved tool. Definitions, approval, checks and dispatch all read this one value.
 type entry struct {
 	tool   Tool
-	grants capability.Snapshot // what the operator granted the plugin
+	grants capability.Snapshot // what the operator had granted the plugin when the turn began
 	input  func() (*Schema, error)
 	output func() (*Schema, error)
 	label  string                 // plugin with version, or empty
@@ -93,8 +93,8 @@ func (e *ToolError) Error() string {
 	return fmt.Sprintf("tool %q of %s: %s", e.Name, e.Provenance, e.Why)
 }
 
-// Prepare freezes the tools of one turn. It reads the operator's grants once, so that a change during the turn
-// changes nothing in it. A name clash is a [*ClashError].
+// Prepare freezes the tools of one turn. No grant that comes later widens it; one that is taken back is missed by the next
+// call. A name clash is a [*ClashError].
 func (r *Runtime) Prepare(ctx context.Context, turn binding.Turn, setup Setup) (*Catalog, error) {
 	if turn.Zero() {
 		return nil, fmt.Errorf("effect: prepare catalog: no turn binding")

@@ -11,12 +11,12 @@ import (
 
 // Facts are what policy decides a call of the tool by, apart from the call itself. The gate and an explanation ask the
 // same function with the same facts.
-func (c *Catalog) facts(e *entry, needs []capability.Name) policy.Facts {
+func (c *Catalog) facts(e *entry, needs []capability.Name, granted capability.Snapshot) policy.Facts {
 	t := e.tool
 	return policy.Facts{
 		Principal: c.turn.Principal(), Session: string(c.turn.Session()), Tool: t.entry(needs), Visible: true,
 		Core: c.turn.Core().ID, Capabilities: c.turn.Core().Capabilities,
-		Plugin: t.Plugin, Granted: e.grants, Loads: t.PluginNeeds,
+		Plugin: t.Plugin, Granted: granted, Loads: t.PluginNeeds,
 		Checks: []policy.Check{workspaceCheck(t, c.turn.Workspace()), boundsCheck(t)}, Policies: c.setup.Policies,
 	}
 }
@@ -61,25 +61,51 @@ func (v *ruling) at(s policy.Stage) string {
 	return v.approval
 }
 
-// rule asks policy. All facts of a tool are frozen with its catalog but two, that the principal's scope is still alive
-// and what a call's arguments ask for: apart from those, what was said once is said again.
-func (c *Catalog) rule(e *entry, needs []capability.Name) *ruling {
-	if len(needs) != len(e.tool.Needs) || !c.turn.Principal().Allows(string(c.turn.Session())) {
-		now := decide(c.facts(e, needs))
+// rule asks policy. All facts of a tool are frozen with its catalog but three, that the principal's scope is still alive,
+// what a call's arguments ask for and what is left of the grants: apart from those, what was said once is said again.
+func (c *Catalog) rule(e *entry, needs []capability.Name, granted capability.Snapshot) *ruling {
+	if len(needs) != len(e.tool.Needs) || !granted.Equal(e.grants) || !c.turn.Principal().Allows(string(c.turn.Session())) {
+		now := decide(c.facts(e, needs, granted))
 		return &now
 	}
 	if known := e.ruled.Load(); known != nil {
 		return known
 	}
-	now := decide(c.facts(e, needs))
+	now := decide(c.facts(e, needs, granted))
 	e.ruled.Store(&now)
 	return &now
 }
 
 // checkScope is step 2. Policy is asked once, here; the steps that follow report what it said of them.
-func (r *Runtime) checkScope(_ context.Context, p *passage) verdict {
-	p.policy = p.catalog.rule(p.entry, p.needs)
+func (r *Runtime) checkScope(ctx context.Context, p *passage) verdict {
+	if v := r.standing(ctx, p); v.stops() {
+		return v
+	}
+	p.policy = p.catalog.rule(p.entry, p.needs, p.granted)
 	return p.said(policy.Scope)
+}
+
+// standing is what is left of the grants that the turn began with. What the operator takes back ends with the next call;
+// what they add is for the next turn. Step 7 asks once more, in the transaction of the start.
+func (r *Runtime) standing(ctx context.Context, p *passage) verdict {
+	p.granted = p.entry.grants
+	if p.entry.tool.Plugin == "" {
+		return verdict{}
+	}
+	now, err := r.grants.PluginGrants(ctx, p.entry.tool.Plugin)
+	switch {
+	case ctx.Err() != nil:
+		return verdict{status: Cancelled, reason: "cancelled", why: "cancelled before it started", model: "cancelled"}
+	case err != nil:
+		return verdict{
+			status: Denied, reason: "grants_unreadable", remedy: "portcullis store check",
+			why:   fmt.Sprintf("what plugin %s is granted cannot be read, so it gets nothing: `portcullis store check`", p.entry.tool.Plugin),
+			model: "the host could not look up whether this is allowed, so it did not run",
+		}
+	case !now.Equal(p.granted):
+		p.granted = p.granted.Intersect(now)
+	}
+	return verdict{}
 }
 
 // checkCapability is step 3.
@@ -123,7 +149,7 @@ func (p *passage) key() (approval.Key, bool) {
 	key, ok := approval.NewKey(p.turn.Principal(), string(p.turn.Session()), approval.Basis{
 		Core: core.ID, Revision: core.Revision, Capabilities: core.Capabilities.Fingerprint(),
 		Effective: p.policy.Approval.Mode, Entry: e, Definition: p.entry.pin(),
-		Policy: p.catalog.rules(),
+		Policy: p.catalog.rules(), Granted: p.granted.Fingerprint(),
 	}, e.RuleKey(p.covered(e)))
 	return key, ok && !e.Risk.AtLeast(approval.Critical) && (p.planned == nil || p.planned.Cacheable)
 }

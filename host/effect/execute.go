@@ -114,7 +114,8 @@ type passage struct {
 	args    Arguments
 	shown   redact.Views // of the arguments: for the operator who is asked, and the durable one
 	policy  *ruling
-	needs   []capability.Name // of this call
+	needs   []capability.Name   // of this call
+	granted capability.Snapshot // what the call goes by of what the operator granted the plugin
 	secrets Bound
 	planned *Plan        // what the adapter would run; nil when it does not plan
 	plan    redact.Views // the same for whoever is asked

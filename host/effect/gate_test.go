@@ -89,9 +89,20 @@ func newFixture(t *testing.T, capabilities ...string) *fixture {
 	f := &fixture{t: t, ids: id.NewSource(time.Now, rand.Reader), answer: gate.Decision{Reason: gate.ReasonNoRoute}}
 	f.store = memory.New(memory.Config{Clock: time.Now, IDs: f.ids})
 	f.journal = &journal{Journal: f.store, order: new([]string)}
-	f.runtime = effect.NewRuntime(effect.Config{Journal: f.journal, Grants: f.store, Approver: f, IDs: f.ids, Clock: time.Now})
+	f.runtime = f.over(f.store)
 	f.turn = f.admit(t, capabilities...)
 	return f
+}
+
+// over is a gate of the fixture's parts.
+func (f *fixture) over(grants effect.Grants) *effect.Runtime {
+	return effect.NewRuntime(effect.Config{Journal: f.journal, Grants: grants, Approver: f, IDs: f.ids, Clock: time.Now})
+}
+
+func (f *fixture) resolver() *authority.Resolver {
+	r := authority.NewResolver(f.store, f.store, time.Now, f.ids)
+	f.t.Cleanup(r.Close)
+	return r
 }
 
 // admit starts a turn and binds it.
@@ -114,9 +125,7 @@ func (f *fixture) admit(t *testing.T, capabilities ...string) binding.Turn {
 	if err != nil || got.Disposition != turn.Admitted {
 		t.Fatalf("admit: %v %v", got.Disposition, err)
 	}
-	resolver := authority.NewResolver(f.store, f.store, time.Now, f.ids)
-	t.Cleanup(resolver.Close)
-	scope, err := resolver.Session(t.Context(), facts, got.Session)
+	scope, err := f.resolver().Session(t.Context(), facts, got.Session)
 	if err != nil {
 		t.Fatal(err)
 	}

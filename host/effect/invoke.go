@@ -26,7 +26,7 @@ func (r *Runtime) invoke(ctx context.Context, p *passage) verdict {
 	started := Started{
 		Effect: p.req.ID, Turn: p.turn.ID(), Session: p.turn.Session(), CallID: p.result.CallID, Tool: t.Name,
 		Plugin: p.entry.label, Recovery: t.Recovery, Digest: p.digest,
-		Arguments: p.shown.Durable.Shared(), Approval: p.result.Approval, At: p.now,
+		Arguments: p.shown.Durable.Shared(), Approval: p.result.Approval, Grants: p.granted.Strings(), At: p.now,
 	}
 	how, err := r.journal.EffectStarted(ctx, started, r.event(p, event.EffectStarted, event.F("digest", p.digest)))
 	if err != nil {
@@ -37,7 +37,7 @@ func (r *Runtime) invoke(ctx context.Context, p *passage) verdict {
 		}
 	}
 	if how != Begun {
-		return notBegun(how, t.Name)
+		return notBegun(how, t)
 	}
 	p.result.Started = true
 	p.outcome = r.call(ctx, p, p.now)
@@ -45,8 +45,15 @@ func (r *Runtime) invoke(ctx context.Context, p *passage) verdict {
 	return p.judge()
 }
 
-// notBegun is a call whose approval does not carry it: nothing was started.
-func notBegun(how Start, tool string) verdict {
+// notBegun is a call that its approval or its grants do not carry any more: nothing was started.
+func notBegun(how Start, t *Tool) verdict {
+	if how == GrantRevoked {
+		return verdict{
+			status: Denied, reason: string(how), remedy: "portcullis plugin inspect " + t.Plugin,
+			why:   fmt.Sprintf("%s did not run: a grant of plugin %s was taken back meanwhile: `portcullis plugin inspect %s`", t.Name, t.Plugin, t.Plugin),
+			model: "the operator took a capability of the tool back; it did not run",
+		}
+	}
 	words := map[Start]string{
 		ApprovalExpired: "its approval expired before it could start",
 		ApprovalUsed:    "its approval was used already, and it was good for once",
@@ -55,7 +62,7 @@ func notBegun(how Start, tool string) verdict {
 	if words == "" {
 		words = "there is no approval of this very call"
 	}
-	return verdict{status: Denied, reason: string(how), why: tool + " did not run: " + words, model: "the approval does not cover this call; it did not run"}
+	return verdict{status: Denied, reason: string(how), why: t.Name + " did not run: " + words, model: "the approval does not cover this call; it did not run"}
 }
 
 // call runs the adapter under the effect's deadline. A panic in an adapter is the host's fault and leaves unknown what
@@ -90,7 +97,7 @@ func (r *Runtime) asked(p *passage, now time.Time) Call {
 	}
 	return Call{
 		Effect: p.req.ID, Tool: t.Name, Arguments: p.args.Bytes(), Read: p.args.read, Turn: p.turn,
-		Deadline: now.Add(limit), Output: t.Output, Grants: p.entry.grants, Secrets: p.secrets, Redactor: p.catalog.Redactor,
+		Deadline: now.Add(limit), Output: t.Output, Grants: p.granted, Secrets: p.secrets, Redactor: p.catalog.Redactor,
 		Progress: func(g wire.Progress) {
 			if p.req.Progress != nil {
 				g.Message = p.catalog.Redactor().Text(redact.ForOperator, g.Message)

@@ -219,7 +219,7 @@ func TestAMaskedPlanCannotBeApproved(t *testing.T) {
 		"a command behind an option": "mysql --password `touch /tmp/owned`; ls",
 		"an assignment":              "PASSWORD='touch;/tmp/owned1' ls",
 		"a header":                   "curl -H 'Cookie: a=b; $(touch /tmp/owned)'",
-		"a private key":              "-----BEGIN PRIVATE KEY-----\ntouch /tmp/owned\n-----END PRIVATE KEY-----",
+		"a private key":              "-----BEGIN PRIVATE KEY-----\ntouch /tmp/owned-1\n-----END PRIVATE KEY-----",
 	} {
 		r := script(t)
 		r.plan = func(p *effect.Plan) { p.Argv = []string{"/bin/sh", "-c", word} }

@@ -92,6 +92,7 @@ type Started struct {
 	Digest    string          // sha256 hex of the canonical arguments and the plan: what was approved
 	Arguments json.RawMessage // of the durable view; must not be changed
 	Approval  id.Approval     // empty when none was needed
+	Grants    []string        // spellings of the operator's grants that the call goes by, sorted; all must still stand
 	At        time.Time
 }
 
@@ -106,6 +107,7 @@ const (
 	ApprovalUsed    Start = "approval_used"    // it was good for once, and another effect used it
 	ApprovalExpired Start = "approval_expired" // its time was over
 	ApprovalRevoked Start = "approval_revoked" // it was taken back
+	GrantRevoked    Start = "grant_revoked"    // the operator took a grant back that the call went by
 )
 
 // Finished is the durable end of an effect that started, or the record of one that did not (Started false).
@@ -126,7 +128,8 @@ type Finished struct {
 
 // Journal makes effects durable. Each method is one transaction and appends the given audit record in it.
 type Journal interface {
-	// EffectStarted stores the intent and uses the approval that it names, in one transaction: an effect that needed one
+	// EffectStarted stores the intent and uses the approval that it names, in one transaction: nothing starts by a grant
+	// that its plugin does not have any more; an effect that needed an approval
 	// cannot start without an allowed question about this very call (digest, tool, turn), in time and not used before;
 	// an allowance for the session must be of the same session and tool and not revoked. Any answer but Begun, and any
 	// error, means that nothing was stored and the effect must not run.

@@ -153,7 +153,7 @@ func (r *Runtime) bindSecrets(ctx context.Context, p *passage) verdict {
 	if r.secrets == nil {
 		return no(Refusal{"secret_unavailable", fmt.Sprintf("%s needs the secret %s and this host binds none", t.Name, wanted[0]), ""})
 	}
-	bound, refusal, err := r.secrets.Bind(ctx, Wanted{p.req.ID, t.Name, p.turn, t.Plugin, p.entry.grants, wanted})
+	bound, refusal, err := r.secrets.Bind(ctx, Wanted{p.req.ID, t.Name, p.turn, t.Plugin, p.granted, wanted})
 	switch {
 	case ctx.Err() != nil:
 		return verdict{status: Cancelled, reason: "cancelled", why: "cancelled before it started", model: "cancelled"}

@@ -74,7 +74,7 @@ func (r *Runtime) approve(ctx context.Context, p *passage) verdict {
 	d := r.approver.Decide(ctx, p.question())
 	p.result.Approval = d.Approval
 	if d.Allowed && d.Approval == "" {
-		return notBegun(ApprovalMissing, p.entry.tool.Name)
+		return notBegun(ApprovalMissing, &p.entry.tool)
 	}
 	if !d.Allowed {
 		v := verdict{status: Denied, reason: d.Reason, why: refusalWords(d, p.entry.tool.Name), model: "the user did not allow it"}

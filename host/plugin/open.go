@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -93,6 +94,17 @@ func (f *Folder) Find(ctx context.Context, id, version string) (Installed, error
 func prerelease(version string) bool {
 	_, pre := precedence(version)
 	return pre != ""
+}
+
+// Stands is a [*MissingError] when the version is not installed any more, and nothing otherwise: it looks for the folder
+// and reads nothing.
+func (f *Folder) Stands(id, version string) error {
+	return f.below(id, version, func(root *os.Root) error {
+		if _, err := root.Lstat(place(id, version)); errors.Is(err, fs.ErrNotExist) {
+			return &MissingError{ID: id, Version: version}
+		}
+		return nil
+	})
 }
 
 // load reads one version by names that a person or a file gave.

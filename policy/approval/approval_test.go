@@ -380,6 +380,7 @@ func TestKeyChangesWithEveryPart(t *testing.T) {
 		"tool caps":    make("p1", "s1", "r", func(b *approval.Basis) { b.Entry.Capabilities = b.Entry.Capabilities[:1] }),
 		"tool risk":    make("p1", "s1", "r", func(b *approval.Basis) { b.Entry.Risk = approval.High }),
 		"definition":   make("p1", "s1", "r", func(b *approval.Basis) { b.Definition = "d2" }),
+		"grants":       make("p1", "s1", "r", func(b *approval.Basis) { b.Granted = "g2" }),
 		"policy":       make("p1", "s1", "r", func(b *approval.Basis) { b.Policy = "p2" }),
 		"tool mode":    make("p1", "s1", "r", func(b *approval.Basis) { b.Entry.Mode = approval.Auto }),
 		"shifted":      make("p1", "s1", "r", func(b *approval.Basis) { b.Revision, b.Capabilities = "sha256:1f", "1" }),

@@ -22,6 +22,7 @@ type Basis struct {
 	Effective    Mode   // what the policies came to for the entry
 	Policy       string // [PolicyFingerprint] of the policies
 	Entry        Entry
+	Granted      string // fingerprint of what the operator granted the tool's plugin
 	Definition   string // digest of all else that the tool says of itself, and of where it comes from
 }
 
@@ -34,7 +35,7 @@ func (b Basis) Fingerprint() Fingerprint {
 	}
 	slices.Sort(names)
 	fields := append([]string{
-		b.Core, b.Revision, b.Capabilities, b.Effective.String(), b.Entry.Tool, b.Entry.Risk.String(), b.Entry.Mode.String(), b.Definition, b.Policy,
+		b.Core, b.Revision, b.Capabilities, b.Effective.String(), b.Entry.Tool, b.Entry.Risk.String(), b.Entry.Mode.String(), b.Definition, b.Policy, b.Granted,
 	}, names...)
 	return Fingerprint(digest(fields...))
 }

@@ -75,6 +75,9 @@ func (s Snapshot) Strings() []string {
 	return texts
 }
 
+// Equal reports the same grants.
+func (s Snapshot) Equal(o Snapshot) bool { return slices.Equal(s.grants, o.grants) }
+
 // Fingerprint is the sha256, in hex, of the sorted spellings with a newline after each. Equal sets have equal
 // fingerprints on every machine.
 func (s Snapshot) Fingerprint() string {

@@ -17,7 +17,11 @@ import (
 func (s *Store) PluginGrants(ctx context.Context, plugin string) (capability.Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return capability.NewSnapshot(slices.Collect(maps.Keys(s.grants[plugin]))...), nil
+	return s.granted(plugin), nil
+}
+
+func (s *Store) granted(plugin string) capability.Snapshot {
+	return capability.NewSnapshot(slices.Collect(maps.Keys(s.grants[plugin]))...)
 }
 
 // GrantPlugin adds one grant; see [effect.Grants]. Only an operator may.

@@ -23,6 +23,10 @@ func (s *Store) EffectStarted(ctx context.Context, e effect.Started, r event.Rec
 			if err := s.owes(e.Turn); err != nil {
 				return err
 			}
+			if stands, err := t.stands(e); err != nil || !stands {
+				how = effect.GrantRevoked
+				return err
+			}
 			began, err := t.useApproval(e)
 			if how = began; err != nil || how != effect.Begun {
 				return err
@@ -46,6 +50,16 @@ func (s *Store) EffectStarted(ctx context.Context, e effect.Started, r event.Rec
 		return "", wrapf(err, "start effect %s", e.Effect)
 	}
 	return how, nil
+}
+
+// stands holds the grants that e names to those that its plugin has now.
+func (t *tx) stands(e effect.Started) (bool, error) {
+	if len(e.Grants) == 0 {
+		return true, nil
+	}
+	rows, err := t.rows(grantsOf, rule.PluginOf(e.Plugin))
+	have, err := collect(rows, err, oneText)
+	return rule.Stands(e, have), err
 }
 
 // useApproval holds the approval that e names to the rules and marks it used.

@@ -11,14 +11,18 @@ import (
 	"github.com/b3abf3ee/portcullis/store/internal/rule"
 )
 
+const grantsOf = `SELECT capability FROM plugin_grants WHERE plugin = ? ORDER BY capability`
+
+func oneText(r *sql.Rows) (text string, err error) {
+	err = r.Scan(&text)
+	return text, err
+}
+
 // PluginGrants returns what the operator lets the plugin do; see [effect.Grants]. A grant that no longer reads as one
 // is an error: a plugin must not run on part of its grants.
 func (s *Store) PluginGrants(ctx context.Context, plugin string) (capability.Snapshot, error) {
-	rows, err := s.reader.rows(ctx, `SELECT capability FROM plugin_grants WHERE plugin = ? ORDER BY capability`, plugin)
-	texts, err := collect(rows, err, func(r *sql.Rows) (text string, err error) {
-		err = r.Scan(&text)
-		return text, err
-	})
+	rows, err := s.reader.rows(ctx, grantsOf, plugin)
+	texts, err := collect(rows, err, oneText)
 	if err != nil {
 		return capability.Snapshot{}, wrapf(err, "read grants of %s", plugin)
 	}

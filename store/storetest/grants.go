@@ -1,10 +1,13 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
 
+	"github.com/b3abf3ee/portcullis/host/approval"
+	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/policy/capability"
@@ -15,6 +18,7 @@ func grantCases() []testCase {
 	return []testCase{
 		{"grants are added and removed once, with their record", grantsKept},
 		{"only an operator grants", grantsOperatorOnly},
+		{"an effect starts by grants that still stand", grantsStand},
 	}
 }
 
@@ -25,6 +29,36 @@ func grant(t testing.TB, text string) capability.Grant {
 		t.Fatal(err)
 	}
 	return g
+}
+
+// grantsStand holds a start to what its plugin is granted in the moment of it.
+func grantsStand(t *testing.T, w *world) {
+	by, l := w.operator(t), w.start(t, alice(), bound())
+	change := func(do func(context.Context, principal.Scope, string, capability.Grant, event.Record) (bool, error), plugin, text string) {
+		t.Helper()
+		if changed, err := do(w.ctx, by, plugin, grant(t, text), w.record(event.PluginGranted)); err != nil || !changed {
+			t.Fatal(changed, err)
+		}
+	}
+	change(w.Store.GrantPlugin, "calc", "kv")
+	change(w.Store.GrantPlugin, "calc", "fs.read")
+	change(w.Store.GrantPlugin, "mail", "fs.write")
+	with := func(grants ...string) effect.Started {
+		s := w.started(l)
+		s.Grants = grants
+		return s
+	}
+	q := w.allowed(t, l, approval.Once)
+	w.starts(t, "with all of its grants", with("fs.read", "kv"), effect.Begun)
+	w.starts(t, "by a grant of another plugin", with("fs.write"), effect.GrantRevoked)
+	change(w.Store.RevokePlugin, "calc", "kv")
+	w.starts(t, "with a grant that was taken back", with("fs.read", "kv"), effect.GrantRevoked)
+	w.starts(t, "with what is left", with("fs.read"), effect.Begun)
+	s := w.carries(l, q)
+	s.Grants = []string{"kv"}
+	w.starts(t, "approved, with a grant that was taken back", s, effect.GrantRevoked)
+	s.Grants = nil
+	w.starts(t, "approved, with an approval that was not used for it", s, effect.Begun)
 }
 
 func grantsKept(t *testing.T, w *world) {

@@ -144,7 +144,7 @@ func (s *shell) answerGrants(ctx context.Context, r *app.Records, a grantAnswer,
 
 func (s *shell) pluginRevoke() *cli.Command {
 	return &cli.Command{
-		Name: "revoke", Usage: "take capabilities of a plugin back, from the next turn on", ArgsUsage: "ID CAPABILITY...",
+		Name: "revoke", Usage: "take capabilities of a plugin back, from its next call on", ArgsUsage: "ID CAPABILITY...",
 		Action: func(c *cli.Context) error {
 			id, grants, err := grantArgs(c)
 			if err != nil {

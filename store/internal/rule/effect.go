@@ -3,6 +3,8 @@ package rule
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/b3abf3ee/portcullis/host/approval"
 	"github.com/b3abf3ee/portcullis/host/effect"
@@ -21,6 +23,22 @@ func Started(s effect.Started, r event.Record) error {
 		return errors.New("the arguments are not JSON")
 	}
 	return Audit(r)
+}
+
+// Stands reports whether every grant that s goes by is among those that its plugin has.
+func Stands(s effect.Started, have []string) bool {
+	for _, g := range s.Grants {
+		if !slices.Contains(have, g) {
+			return false
+		}
+	}
+	return true
+}
+
+// PluginOf is the id of a plugin in "<id>@<version>".
+func PluginOf(label string) string {
+	plugin, _, _ := strings.Cut(label, "@")
+	return plugin
 }
 
 // Finished refuses an end that is none. What never started cannot have succeeded or be in doubt.
