@@ -13,7 +13,7 @@ import (
 	"github.com/b3abf3ee/portcullis/sdk/manifest"
 )
 
-// compile builds into a folder of its own and reads the binary back.
+// compile builds into a folder of its own, reads the binary back and trims it.
 func (b *build) compile(ctx context.Context) (wasm []byte, err error) {
 	b.o.progress("compiling %s with %s", b.dir, b.mod.GOVERSION)
 	tmp, err := os.MkdirTemp("", "portcullis-build-")
@@ -30,7 +30,7 @@ func (b *build) compile(ctx context.Context) (wasm []byte, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("guestbuild: %w", err)
 	}
-	return wasm, nil
+	return trim(wasm), nil
 }
 
 // stampName is the file that says what the output was built from.

@@ -16,7 +16,8 @@ import (
 	"slices"
 )
 
-// buildFlags is what every guest is built with; a change makes every stamp old.
+// buildFlags is what every guest is built with; a change makes every stamp old, as a change of [trim] must: the digest
+// below begins with a number for that.
 var buildFlags = []string{"-buildmode=c-shared", "-trimpath", "-ldflags=-s -w"}
 
 // listed is the part of `go list -json` that says which files make a package.
@@ -57,7 +58,7 @@ func (b *build) sourceDigest(ctx context.Context) (string, error) {
 		return "", err
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "portcullis guest 1\n%s\n%s\n%s\n%q\n", b.mod.GOVERSION, b.mod.GOEXPERIMENT, b.mod.GOWASM, buildFlags)
+	fmt.Fprintf(h, "portcullis guest 2\n%s\n%s\n%s\n%q\n", b.mod.GOVERSION, b.mod.GOEXPERIMENT, b.mod.GOWASM, buildFlags)
 	root := filepath.Dir(b.mod.GOMOD)
 	for _, name := range []string{"go.mod", "go.sum", filepath.Join("vendor", "modules.txt")} {
 		if err := hashFile(h, name, filepath.Join(root, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
