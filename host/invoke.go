@@ -1,8 +1,11 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"net/http"
+	"slices"
 
 	"github.com/b3abf3ee/portcullis/host/core"
 	"github.com/b3abf3ee/portcullis/host/credential"
@@ -12,6 +15,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/sandbox"
 	"github.com/b3abf3ee/portcullis/policy/capability"
 	"github.com/b3abf3ee/portcullis/policy/redact"
+	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
 // pluginAdapter runs the tools of one plugin, whose code is made ready when the first call needs it.
@@ -23,14 +27,32 @@ type pluginAdapter struct {
 
 // Invoke runs one call in a fresh instance. See [effect.Adapter].
 func (a *pluginAdapter) Invoke(ctx context.Context, call effect.Call) effect.Outcome {
-	if err := a.h.plugins.Stands(a.plugin.ID, a.plugin.Version); err != nil { // removed while its code is in memory
-		return notLoaded(ctx, err)
-	}
-	loaded, err := a.h.load(ctx, a.plugin, call.Grants)
+	ready, err := a.ready(ctx, call)
 	if err != nil {
 		return notLoaded(ctx, err)
 	}
-	return sandbox.NewAdapter(loaded, sandbox.Ports{KV: a.h.cfg.Store, HTTP: a.http, Sign: a.signer}).Invoke(ctx, call)
+	return ready.Invoke(ctx, call)
+}
+
+// Reconcile asks the plugin what became of an earlier call, in a fresh instance. See [effect.Reconciler].
+func (a *pluginAdapter) Reconcile(ctx context.Context, call effect.Call) effect.Reconciliation {
+	ready, err := a.ready(ctx, call)
+	if err != nil {
+		out := notLoaded(ctx, err)
+		return effect.Reconciliation{Answer: effect.AnswerUnknown, Reason: cmp.Or(out.Reason, string(out.Status)), Detail: out.Detail}
+	}
+	return ready.Reconcile(ctx, call)
+}
+
+func (a *pluginAdapter) ready(ctx context.Context, call effect.Call) (*sandbox.Adapter, error) {
+	if err := a.h.plugins.Stands(a.plugin.ID, a.plugin.Version); err != nil { // removed while its code is in memory
+		return nil, err
+	}
+	loaded, err := a.h.load(ctx, a.plugin, call.Grants)
+	if err != nil {
+		return nil, err
+	}
+	return sandbox.NewAdapter(loaded, sandbox.Ports{KV: a.h.cfg.Store, HTTP: a.http, Sign: a.signer}), nil
 }
 
 func meets(s capability.Snapshot, need string) bool {
@@ -41,6 +63,9 @@ func meets(s capability.Snapshot, need string) bool {
 // http is what the call may reach, with its decisions on record under the effect's id.
 func (a *pluginAdapter) http(call effect.Call) (sandbox.HTTPDoer, func(), error) {
 	c := networkOf(a.plugin, a.core, call.Grants)
+	if call.Looks {
+		c.Egress = looking(c.Egress)
+	}
 	c.Credentials, c.Mask = a.credentials(call), mask(call)
 	c.Audit = func(ctx context.Context, d net.Decision) error { return a.h.recordEgress(ctx, d, call) }
 	c.Holds = func(text []byte) bool {
@@ -52,6 +77,21 @@ func (a *pluginAdapter) http(call effect.Call) (sandbox.HTTPDoer, func(), error)
 		return nil, nil, err
 	}
 	return out, out.Close, nil
+}
+
+// looking are rules of which only the methods are left that change nothing.
+func looking(rules []wire.Egress) []wire.Egress {
+	var out []wire.Egress
+	for _, r := range rules {
+		if len(r.Methods) > 0 {
+			r.Methods = slices.DeleteFunc(slices.Clone(r.Methods), func(m string) bool { return m != http.MethodGet && m != http.MethodHead })
+			if len(r.Methods) == 0 {
+				continue
+			}
+		}
+		out = append(out, r)
+	}
+	return out
 }
 
 // signer is what the call may have signed: what the manifest declares, with the secrets that were bound for it.

@@ -36,6 +36,8 @@ type Store interface {
 	turn.History
 	effect.Journal
 	effect.Grants
+	effect.Reconciliations
+	effect.Resolutions
 	approval.Journal
 	outbox.Queue
 	outbox.Records
@@ -100,7 +102,8 @@ type Host struct {
 }
 
 // Open makes a Host over cfg. Faults in config.yaml are [core.LoadErrors]. Turns that an earlier host left running are
-// ended before Open returns, and nothing of them is run again; deliveries that it held are queued again or, when they may
+// ended before Open returns, and nothing of them is run again: tools that can say what became of their calls are asked,
+// within [ReconcileTime]; deliveries that it held are queued again or, when they may
 // have left, unknown. With Senders, replies are delivered until Close.
 func Open(ctx context.Context, cfg Config) (*Host, error) {
 	if !filepath.IsAbs(cfg.Home) || cfg.Store == nil {
@@ -140,6 +143,7 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 	for _, r := range ended {
 		h.cfg.Log.Warn("ended a turn that an earlier host left running", "turn", r.Turn, "outcome", r.Outcome, "effects", r.Effects)
 	}
+	h.reconcileAfter(ctx, ended)
 	if err := h.openOutbox(ctx); err != nil {
 		return nil, err
 	}
@@ -160,8 +164,7 @@ func (h *Host) join() error {
 	h.binder = credential.NewBinder(h.secrets, h.cfg.Store, h.ids, h.cfg.Clock)
 	h.effects = effect.NewRuntime(effect.Config{
 		Journal: h.cfg.Store, Grants: h.cfg.Store, Approver: h.gate, IDs: h.ids, Clock: h.cfg.Clock,
-		Secrets: h.binder,
-		Log:     h.pluginLog,
+		Secrets: h.binder, Log: h.pluginLog, Reconciliations: h.cfg.Store, Audit: h.cfg.Store,
 	})
 	h.turns = turn.New(turn.Config{
 		Journal: h.cfg.Store, Planner: planner{h}, Authority: h.resolver, Effects: h.effects,

@@ -30,6 +30,16 @@ func exportInvoke() int32 {
 	return answer(out, err)
 }
 
+//go:wasmexport portcullis_reconcile
+func exportReconcile() int32 {
+	p := Registered()
+	if p == nil {
+		return fail(notRegistered)
+	}
+	out, err := p.Reconcile(context.Background(), abi.Input(), p.host(imports{}))
+	return answer(out, err)
+}
+
 const notRegistered = "sdk: no plugin is registered: call sdk.Register from an init function"
 
 func answer(out []byte, err error) int32 {

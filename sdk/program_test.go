@@ -303,7 +303,7 @@ func TestEveryDeclaredImportIsOfTheContract(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{wire.ExportDescribe, wire.ExportInvoke} {
+	for _, name := range []string{wire.ExportDescribe, wire.ExportInvoke, wire.ExportReconcile} {
 		if !strings.Contains(string(exports), "//go:wasmexport "+name+"\n") {
 			t.Errorf("%s is not exported", name)
 		}

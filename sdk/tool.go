@@ -16,6 +16,10 @@ type ToolSpec struct {
 	// run appends the result to dst.
 	run    func(ctx context.Context, dst []byte, args string, h Host) ([]byte, error)
 	faults []string // found while making it, told by Register
+
+	settles   reflect.Type // what the handler of [Reconcile] takes
+	settle    func(ctx context.Context, in unsafe.Pointer, h Host) (Reconciliation, error)
+	reconcile func(ctx context.Context, args string, h Host) (Reconciliation, error)
 }
 
 // Option changes what a tool states about itself.
@@ -43,6 +47,7 @@ func Tool[In, Out any](name, description string, handler func(ctx context.Contex
 	if handler == nil {
 		t.faults = append(t.faults, "handler is nil")
 	}
+	t.checkReconcile(reflect.TypeFor[In]())
 	if t.tool.InputSchema == nil {
 		t.tool.InputSchema = in.json
 	}
@@ -66,6 +71,15 @@ func Tool[In, Out any](name, description string, handler func(ctx context.Contex
 		}
 		return out.encode(dst, unsafe.Pointer(&result))
 	}
+	if t.settle != nil {
+		t.reconcile = func(ctx context.Context, args string, h Host) (Reconciliation, error) {
+			v := *first
+			if err := in.decode(args, unsafe.Pointer(&v)); err != nil {
+				return Reconciliation{}, err
+			}
+			return t.settle(ctx, unsafe.Pointer(&v), h)
+		}
+	}
 	return t
 }
 
@@ -88,7 +102,7 @@ func Risk(word string) Option { return func(t *ToolSpec) { t.tool.Risk = word } 
 func Approval(word string) Option { return func(t *ToolSpec) { t.tool.Approval = word } }
 
 // Recovery says what may settle a call whose end is not known: read,
-// idempotent or manual.
+// idempotent or manual; for reconcile use [Reconcile].
 func Recovery(word string) Option { return func(t *ToolSpec) { t.tool.Recovery = word } }
 
 // ReadOnly is for a tool that changes nothing: low, auto, read.

@@ -279,6 +279,11 @@ func (w *world) others(ctx context.Context, res turn.Result) error {
 	if how, err := w.store.EffectStarted(ctx, intent, w.record(event.EffectStarted)); err != nil || how != effect.Begun {
 		return fmt.Errorf("start by hand: %q, %w", how, err)
 	}
+	told := intent
+	told.Effect, told.Recovery, told.Plugin = w.ids.Effect(), "reconcile", "world@1.0.0"
+	if how, err := w.store.EffectStarted(ctx, told, w.record(event.EffectStarted)); err != nil || how != effect.Begun {
+		return fmt.Errorf("start by hand: %q, %w", how, err)
+	}
 	writer := lease.Claim{Token: w.ids.Lease(), Epoch: w.epoch, Expires: now.Add(time.Minute)}
 	for revision := range int64(2) { // one summary that comes about, one that does not
 		if how, err := w.store.LeaseCompaction(ctx, got.Session, writer, revision); err != nil || how != prompt.Acquired {
@@ -310,5 +315,10 @@ func (w *world) others(ctx context.Context, res turn.Result) error {
 		return fmt.Errorf("resolve: %q, %w", how, err)
 	}
 	w.tell("resolved", intent.Effect)
+	as = effect.Resolution{Verdict: effect.Happened, Reason: effect.ReasonCommitted, By: effect.ReconciledBy(told.Plugin), Reference: "by hand", At: now}
+	if how, err := w.store.Reconciled(ctx, told.Effect, as, w.record(event.EffectResolved)); err != nil || how != effect.Settled {
+		return fmt.Errorf("reconcile: %q, %w", how, err)
+	}
+	w.tell("resolved", told.Effect)
 	return w.giveUp(ctx, by)
 }

@@ -96,7 +96,9 @@ func newFixture(t *testing.T, capabilities ...string) *fixture {
 
 // over is a gate of the fixture's parts.
 func (f *fixture) over(grants effect.Grants) *effect.Runtime {
-	return effect.NewRuntime(effect.Config{Journal: f.journal, Grants: grants, Approver: f, IDs: f.ids, Clock: time.Now})
+	return effect.NewRuntime(effect.Config{
+		Journal: f.journal, Grants: grants, Approver: f, IDs: f.ids, Clock: time.Now, Reconciliations: f.store, Audit: f.store,
+	})
 }
 
 func (f *fixture) resolver() *authority.Resolver {

@@ -46,7 +46,10 @@ type Call struct {
 	// Redactor is what the turn hides, as it stands; never nil. Audit records and error texts of the adapter's own pass
 	// it, and what a guest sends away is held against it.
 	Redactor func() redact.Set
-	Plan     *Plan // what a [Planner] said last of this very call; nil for every other adapter
+	// Looks says that the call is an earlier one, and its tool is asked what became of it: nothing that changes anything may
+	// be let through. See [Reconciler].
+	Looks bool
+	Plan  *Plan // what a [Planner] said last of this very call; nil for every other adapter
 }
 
 // Outcome is what an adapter says of one call. Result is set exactly when Status is Succeeded.
@@ -136,6 +139,11 @@ type Journal interface {
 	EffectStarted(ctx context.Context, s Started, r event.Record) (Start, error)
 	// EffectFinished stores the end of a started effect, or the whole of one that never started.
 	EffectFinished(ctx context.Context, f Finished, r event.Record) error
+}
+
+// Audit appends one audit record in a transaction of its own.
+type Audit interface {
+	Record(ctx context.Context, r event.Record) error
 }
 
 // Grants keeps what the operator lets each plugin do at all. It is the second layer beside the core's capability

@@ -13,7 +13,7 @@ import (
 type Verdict string
 
 // The verdicts. The first two come from the tool's own recovery and are recorded with the effect's end; the others are
-// the operator's.
+// the operator's, or the tool's when it was asked (see [Runtime.Reconcile]).
 const (
 	NothingToDo   Verdict = "nothing_to_do"   // recovery read: it changed nothing, whether it happened or not
 	MayBeRepeated Verdict = "may_be_repeated" // recovery idempotent: whoever still wants it asks again; the host never does
@@ -26,10 +26,11 @@ const MaxResolveReason = 300
 
 // Resolution settles one indeterminate effect, once. It stands beside the effect and its turn, which stay as they ended.
 type Resolution struct {
-	Verdict Verdict // empty: nothing is settled
-	Reason  string  // a stable code where By is empty, else the operator's words, 1..[MaxResolveReason] characters
-	By      string  // principal id; empty when the tool's recovery settled it
-	At      time.Time
+	Verdict   Verdict // empty: nothing is settled
+	Reason    string  // the operator's words, 1..[MaxResolveReason] characters; else a stable code
+	By        string  // principal id, or "plugin:<id>@<version>"; empty when the tool's recovery settled it
+	Reference string  // where a plugin says that the outcome can be looked at; may be empty
+	At        time.Time
 }
 
 // Settling is how a store took a resolution. Only Settled wrote one.

@@ -14,7 +14,8 @@ type Approver interface {
 }
 
 // Config is what a Runtime works with. Secrets may be nil: then a tool that needs one is denied. Log takes what plugins
-// write to the operator's log, after the effect is on record, from the calling goroutine; nil drops it.
+// write to the operator's log, after the effect is on record, from the calling goroutine; nil drops it. Reconciliations and
+// Audit are for [Runtime.Reconcile] alone.
 type Config struct {
 	Journal  Journal
 	Grants   Grants
@@ -23,6 +24,9 @@ type Config struct {
 	IDs      *id.Source
 	Clock    func() time.Time
 	Log      func(LogLine)
+
+	Reconciliations Reconciliations
+	Audit           Audit
 }
 
 // Runtime is the gate. It is safe for concurrent use.
@@ -34,9 +38,15 @@ type Runtime struct {
 	ids      *id.Source
 	clock    func() time.Time
 	log      func(LogLine)
+
+	reconciliations Reconciliations
+	audit           Audit
 }
 
 // NewRuntime returns a gate over cfg.
 func NewRuntime(cfg Config) *Runtime {
-	return &Runtime{cfg.Journal, cfg.Grants, cfg.Approver, cfg.Secrets, cfg.IDs, cfg.Clock, cfg.Log}
+	return &Runtime{
+		journal: cfg.Journal, grants: cfg.Grants, approver: cfg.Approver, secrets: cfg.Secrets, ids: cfg.IDs, clock: cfg.Clock, log: cfg.Log,
+		reconciliations: cfg.Reconciliations, audit: cfg.Audit,
+	}
 }

@@ -26,6 +26,7 @@ const (
 	EffectStarted   Kind = "effect.started"
 	EffectFinished  Kind = "effect.finished"
 	EffectResolved  Kind = "effect.resolved"
+	EffectUnsettled Kind = "effect.unsettled" // its tool was to say what became of it, and it stays uncertain
 	ApprovalAsked   Kind = "approval.requested"
 	ApprovalDecided Kind = "approval.decided"
 	ApprovalRefused Kind = "approval.refused" // somebody who may not decide tried to

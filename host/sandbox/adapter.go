@@ -40,13 +40,37 @@ func NewAdapter(p *Plugin, ports Ports) *Adapter { return &Adapter{p, ports} }
 // operator's grant at load, the grants of the call, the core's capabilities, and
 // what the tool itself says it needs.
 func (a *Adapter) Invoke(ctx context.Context, call effect.Call) effect.Outcome {
+	out, refused := a.enter(ctx, wire.ExportInvoke, call)
+	if refused != nil {
+		return *refused
+	}
+	ended := a.read(call, out)
+	ended.Logs, ended.Duration, ended.Stats = logsOf(out), out.Stats.Duration, out.Stats.Map()
+	return ended
+}
+
+// logsOf is what a guest logged, and the stack that it left.
+func logsOf(out Outcome) []wire.LogRecord {
+	logs := out.Logs
+	if _, stack := said(out); stack != "" {
+		logs = append(logs, wire.LogRecord{Level: "debug", Message: stack})
+	}
+	return logs
+}
+
+// enter runs one export of the tool's plugin with the call as its input. What is refused never came to the guest.
+func (a *Adapter) enter(ctx context.Context, export string, call effect.Call) (Outcome, *effect.Outcome) {
+	no := func(reason, detail string) (Outcome, *effect.Outcome) {
+		refused := failed(reason, detail)
+		return Outcome{}, &refused
+	}
 	var tool wire.Tool
 	known := false
 	if m := a.plugin.Manifest(); m != nil {
 		tool, known = m.Tool(call.Tool)
 	}
 	if !known {
-		return failed("unknown_tool", "plugin "+a.plugin.Name()+" has no tool "+printable(call.Tool))
+		return no("unknown_tool", "plugin "+a.plugin.Name()+" has no tool "+printable(call.Tool))
 	}
 	opt := CallOptions{
 		OutputLimit: replyLimit(call.Output),
@@ -55,15 +79,21 @@ func (a *Adapter) Invoke(ctx context.Context, call effect.Call) effect.Outcome {
 		Scope:       KVScope{Plugin: a.plugin.Name(), Principal: call.Turn.Principal().PrincipalID(), Turn: call.Turn.ID()},
 		Progress:    call.Progress,
 	}
+	if call.Looks {
+		opt.Abilities &^= MayWriteFiles
+		if opt.KV != nil {
+			opt.KV = lookingKV{opt.KV}
+		}
+	}
 	if !call.Deadline.IsZero() {
 		if opt.Timeout = call.Deadline.Sub(a.plugin.engine.cfg.Clock()); opt.Timeout <= 0 {
-			return effect.Outcome{Status: effect.TimedOut, Reason: "not_started"}
+			return Outcome{}, &effect.Outcome{Status: effect.TimedOut, Reason: "not_started"}
 		}
 	}
 	if dir := call.Turn.Workspace(); dir != "" && opt.Abilities&(MayReadFiles|MayWriteFiles) != 0 {
 		root, err := os.OpenRoot(dir)
 		if err != nil {
-			return failed("workspace", "the workspace cannot be opened: "+err.Error())
+			return no("workspace", "the workspace cannot be opened: "+err.Error())
 		}
 		defer root.Close()
 		opt.Workspace = root
@@ -71,7 +101,7 @@ func (a *Adapter) Invoke(ctx context.Context, call effect.Call) effect.Outcome {
 	if a.ports.HTTP != nil && opt.Abilities.Has(MayFetch) {
 		doer, end, err := a.ports.HTTP(call)
 		if err != nil {
-			return failed("network", "the network of the call cannot be made: "+err.Error())
+			return no("network", "the network of the call cannot be made: "+err.Error())
 		}
 		defer end()
 		opt.HTTP = doer
@@ -81,15 +111,9 @@ func (a *Adapter) Invoke(ctx context.Context, call effect.Call) effect.Outcome {
 	}
 	input, err := encodeCall(call)
 	if err != nil {
-		return failed("arguments", err.Error())
+		return no("arguments", err.Error())
 	}
-	out := a.plugin.Call(ctx, wire.ExportInvoke, input, opt)
-	ended := a.read(call, out)
-	ended.Logs, ended.Duration, ended.Stats = out.Logs, out.Stats.Duration, out.Stats.Map()
-	if _, stack := said(out); stack != "" {
-		ended.Logs = append(ended.Logs, wire.LogRecord{Level: "debug", Message: stack})
-	}
-	return ended
+	return a.plugin.Call(ctx, export, input, opt), nil
 }
 
 // replyOverhead is what a reply has around its result.

@@ -76,7 +76,7 @@ func TestBuildMakesAPluginThatImportsWhatItUses(t *testing.T) {
 	if m.Wasm != (manifest.Wasm{File: "sample.wasm", SHA256: hex.EncodeToString(sum[:]), Size: int64(len(wasm))}) || m.Wasm.SHA256 != r.SHA256 {
 		t.Errorf("the manifest names %+v", m.Wasm)
 	}
-	if got := strings.Join(m.Exports, " "); got != "_initialize portcullis_describe portcullis_invoke" {
+	if got := strings.Join(m.Exports, " "); got != "_initialize portcullis_describe portcullis_invoke portcullis_reconcile" {
 		t.Errorf("exports are %s", got)
 	}
 	// The sample logs. That it imports nothing else of ours is the linker

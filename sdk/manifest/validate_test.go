@@ -147,6 +147,11 @@ func TestEachRuleReportsItsPath(t *testing.T) {
 		{func(m *manifest.Manifest) { m.Tools[1].Approval = "" }, "tools[1].approval", `"" is not one of auto, prompt, deny`},
 		{func(m *manifest.Manifest) { m.Tools[1].Recovery = "x" }, "tools[1].recovery", `"x" is not one of`},
 		{func(m *manifest.Manifest) { m.Tools[1].Recovery = "reconcile" }, "tools[1].recovery", "needs the export portcullis_reconcile"},
+		{func(m *manifest.Manifest) {
+			m.Exports, m.Tools[1].Recovery = append(m.Exports, wire.ExportReconcile), "reconcile"
+			m.Capabilities = append(m.Capabilities, wire.Capability{Name: "fs.read", Reason: "reads"})
+			m.Tools[1].Capabilities = append(m.Tools[1].Capabilities, "fs.read")
+		}, "tools[1].recovery", "not for a tool that works on files"},
 		{func(m *manifest.Manifest) { m.Tools = slices.Repeat(m.Tools, manifest.MaxTools) }, "tools", "at most 128" + dots},
 		{func(m *manifest.Manifest) { m.Capabilities = slices.Repeat(m.Capabilities, manifest.MaxCapabilities) }, "capabilities", "at most 64" + dots},
 		{func(m *manifest.Manifest) { m.Imports = slices.Repeat(m.Imports, manifest.MaxSymbols) }, "imports", "at most 256" + dots},

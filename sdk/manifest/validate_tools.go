@@ -66,6 +66,9 @@ func (c *checker) tool(path string, t wire.Tool) {
 	if t.Recovery == wire.RecoveryReconcile && !slices.Contains(c.m.Exports, wire.ExportReconcile) {
 		c.add(path+".recovery", "reconcile needs the export %s, which the binary does not have", wire.ExportReconcile)
 	}
+	if t.Recovery == wire.RecoveryReconcile && (slices.Contains(t.Capabilities, wire.CapFSRead) || slices.Contains(t.Capabilities, wire.CapFSWrite)) {
+		c.add(path+".recovery", "reconcile is not for a tool that works on files: afterwards nobody knows in which workspace the call ran; use manual")
+	}
 }
 
 // schema checks what can be checked without a schema library: it is a bounded

@@ -56,7 +56,7 @@ func open(t testing.TB, program *sdk.Program) *Plugin {
 	// A manifest is more than a description; what the binary would add is
 	// filled in, so that every rule for the author's part is applied.
 	m := manifest.New(desc, manifest.Wasm{File: "test.wasm", SHA256: strings.Repeat("0", 64), Size: 1},
-		[]string{wire.ExportDescribe, wire.ExportInvoke}, nil)
+		[]string{wire.ExportDescribe, wire.ExportInvoke, wire.ExportReconcile}, nil)
 	if err := m.Validate(); err != nil {
 		t.Fatalf("plugintest: %v", err)
 	}
@@ -208,6 +208,37 @@ func (p *Plugin) invoke(t testing.TB, tool, args string) wire.Reply {
 		p.checkResult(t, spec, reply.Result)
 	}
 	return reply
+}
+
+// Reconcile asks a tool what became of an earlier call with these arguments, as the host does when nobody saw its end: of a
+// tool whose call was [Plugin.Call] before, or never was. The tool may only look. A fault fails the test.
+func (p *Plugin) Reconcile(t testing.TB, tool, args string) sdk.Reconciliation {
+	t.Helper()
+	spec, ok := find(p.desc.Tools, tool)
+	if !ok || spec.Recovery != wire.RecoveryReconcile {
+		t.Fatalf("plugintest: plugin %s has no tool %q with sdk.Reconcile", p.desc.ID, tool)
+	}
+	input, err := json.Marshal(wire.Call{ID: callID, Tool: tool, Args: wire.RawJSON(args)})
+	if err != nil {
+		t.Fatalf("plugintest: the arguments of %s are not JSON: %v", tool, err)
+	}
+	p.world.needs, p.world.looks = spec.Capabilities, true
+	defer func() { p.world.looks = false }()
+	output, err := p.program.Reconcile(t.Context(), input, p.program.NativeHost(p.world.serve(t)))
+	if err != nil {
+		t.Fatalf("plugintest: %s: %v", tool, err)
+	}
+	var r wire.Reconciliation
+	if err := strict(output, wire.MaxReplyBytes, &r); err != nil {
+		t.Fatalf("plugintest: reconciliation of %s: %v", tool, err)
+	}
+	if r.Fault != nil {
+		t.Fatalf("plugintest: %s answered %s: %s", tool, r.Fault.Code, r.Fault.Message)
+	}
+	if err := r.Check(); err != nil {
+		t.Fatalf("plugintest: reconciliation of %s: %v", tool, err)
+	}
+	return r
 }
 
 func find(tools []wire.Tool, name string) (wire.Tool, bool) {

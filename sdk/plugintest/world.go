@@ -16,6 +16,7 @@ import (
 type world struct {
 	desc     wire.Description
 	needs    []string // of the tool that runs
+	looks    bool     // it may only look
 	files    files
 	keys     keys
 	http     http.Handler
@@ -124,9 +125,12 @@ func (w *world) refusal(function, needs string, header []byte) *sdk.Fault {
 	if !granted {
 		return &sdk.Fault{Code: sdk.Denied, Message: function + " needs " + needs + ": add sdk.Needs to the tool"}
 	}
-	var about struct{ Path, From, Key, URL, Prefix string }
+	var about struct{ Path, From, Key, URL, Prefix, Method string }
 	if err := json.Unmarshal(header, &about); err != nil {
 		return nil // the function itself reports what is wrong with it
+	}
+	if fault := w.overlooked(function, about.Method); fault != nil {
+		return fault
 	}
 	for _, f := range w.failures {
 		if f.function != function {
@@ -177,4 +181,20 @@ func frame(t testing.TB, header any, body []byte) []byte {
 		t.Fatalf("plugintest: %v", err)
 	}
 	return out
+}
+
+// overlooked is the fault of a call that would change something while the tool may only look.
+func (w *world) overlooked(function, method string) *sdk.Fault {
+	if !w.looks {
+		return nil
+	}
+	switch function {
+	case wire.ImportKVSet, wire.ImportKVDelete:
+		return &sdk.Fault{Code: sdk.Unavailable, Message: "the call that may write is over"}
+	case wire.ImportHTTP:
+		if method != http.MethodGet && method != http.MethodHead && method != "" {
+			return &sdk.Fault{Code: sdk.Denied, Message: method + " changes something, and a tool that says what became of a call only looks"}
+		}
+	}
+	return nil
 }

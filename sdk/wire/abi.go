@@ -26,7 +26,7 @@ const (
 	ExportDescribe = "portcullis_describe"
 	// ExportInvoke turns one [Call] into one [Reply].
 	ExportInvoke = "portcullis_invoke"
-	// ExportReconcile says whether an earlier call was committed.
+	// ExportReconcile turns one [Call], made earlier and with an end that nobody saw, into one [Reconciliation].
 	ExportReconcile = "portcullis_reconcile"
 )
 

@@ -107,7 +107,7 @@ const (
 const (
 	RecoveryRead       = "read"       // changes nothing: may be repeated
 	RecoveryIdempotent = "idempotent" // repeating with the same id changes nothing more
-	RecoveryReconcile  = "reconcile"  // [ExportReconcile] can tell
+	RecoveryReconcile  = "reconcile"  // [ExportReconcile] can tell, by looking alone
 	RecoveryManual     = "manual"     // a person must look
 )
 

@@ -16,6 +16,7 @@ const (
 	MaxRandom       = 1024
 	MaxCallID       = 128
 	MaxToolName     = 64
+	MaxReference    = 256 // Reconciliation.Reference
 
 	MaxPath        = 1024    // a workspace path
 	MaxReadBytes   = 4 << 20 // one fs_read

@@ -171,7 +171,7 @@ func (s *Store) Effects(ctx context.Context, by principal.Scope, turnID id.Turn)
 
 // effectColumns are an effect with what is settled about it.
 const effectColumns = `e.id, e.turn_id, e.session_id, e.call_id, e.tool, e.plugin, e.recovery, e.digest, e.arguments, e.approval_id,
-	e.status, e.reason, e.durable, e.duration_ms, e.started_at, e.finished_at, x.verdict, x.reason, x.by_id, x.at
+	e.status, e.reason, e.durable, e.duration_ms, e.started_at, e.finished_at, x.verdict, x.reason, x.by_id, x.reference, x.at
 	FROM effects e LEFT JOIN effect_resolutions x ON x.effect_id = e.id`
 
 func scanEffect(r scanner) (effect.Record, error) {
@@ -181,13 +181,16 @@ func scanEffect(r scanner) (effect.Record, error) {
 		millis              int64
 		started, finished   sql.NullInt64
 		verdict, reason, by sql.NullString
+		reference           sql.NullString
 		settled             sql.NullInt64
 	)
 	err := r.Scan(&e.ID, &e.Turn, &e.Session, &e.CallID, &e.Tool, &e.Plugin, &e.Recovery, &e.Digest, &arguments, &e.Approval,
-		&e.Status, &e.Reason, &durable, &millis, &started, &finished, &verdict, &reason, &by, &settled)
+		&e.Status, &e.Reason, &durable, &millis, &started, &finished, &verdict, &reason, &by, &reference, &settled)
 	e.Arguments, e.Durable = raw(arguments), raw(durable)
 	e.Started, e.StartedAt, e.FinishedAt = started.Valid, when(started), when(finished)
 	e.Duration = time.Duration(millis) * time.Millisecond
-	e.Resolution = effect.Resolution{Verdict: effect.Verdict(verdict.String), Reason: reason.String, By: by.String, At: when(settled)}
+	e.Resolution = effect.Resolution{
+		Verdict: effect.Verdict(verdict.String), Reason: reason.String, By: by.String, Reference: reference.String, At: when(settled),
+	}
 	return e, err
 }

@@ -43,13 +43,13 @@ func TestSchemaRefuses(t *testing.T) {
 	must(turnRow("trn_over", "ses_1", "q0", "running", "", "", "NULL"))
 	must(effectRow("eff_over", "trn_over", "read", "", "1", "NULL"))
 	must(`UPDATE effects SET status = 'failed', finished_at = 2 WHERE id = 'eff_over'`)
-	for _, recovery := range []string{"read", "idempotent", "manual"} {
+	for _, recovery := range []string{"read", "idempotent", "manual", "reconcile"} {
 		must(effectRow("eff_lost_"+recovery, "trn_over", recovery, "", "1", "NULL"))
 		must(`UPDATE effects SET status = 'indeterminate', finished_at = 2 WHERE id = 'eff_lost_` + recovery + `'`)
 	}
 	must(effectRow("eff_settled", "trn_over", "manual", "", "1", "NULL"))
 	must(`UPDATE effects SET status = 'indeterminate', finished_at = 2 WHERE id = 'eff_settled'`)
-	must(`INSERT INTO effect_resolutions VALUES ('eff_settled', 'happened', 'seen', 'p', 3)`)
+	must(`INSERT INTO effect_resolutions VALUES ('eff_settled', 'happened', 'seen', 'p', 3, '')`)
 	must(`UPDATE turns SET state = 'completed', finished_at = 2 WHERE id = 'trn_over'`)
 	must(turnRow("trn_1", "ses_1", "q1", "running", "", "", "NULL"))
 	must(`INSERT INTO leases VALUES ('ses_1', 'trn_1', 'tok', 'epo', 6, 100)`)
@@ -128,18 +128,21 @@ func TestSchemaRefuses(t *testing.T) {
 		"other arguments":               `UPDATE effects SET arguments = '[]' WHERE id = 'eff_1'`,
 		"effect deleted":                `DELETE FROM effects WHERE id = 'eff_1'`,
 		"effect replaced":               strings.Replace(effectRow("eff_over", "trn_1", "read", "", "1", "NULL"), "INSERT", "INSERT OR REPLACE", 1),
-		"settled twice":                 `INSERT INTO effect_resolutions VALUES ('eff_settled', 'happened', 'seen', 'p', 3)`,
-		"settled otherwise":             `INSERT OR REPLACE INTO effect_resolutions VALUES ('eff_settled', 'not_happened', 'seen', 'p', 3)`,
+		"settled twice":                 `INSERT INTO effect_resolutions VALUES ('eff_settled', 'happened', 'seen', 'p', 3, '')`,
+		"settled otherwise":             `INSERT OR REPLACE INTO effect_resolutions VALUES ('eff_settled', 'not_happened', 'seen', 'p', 3, '')`,
 		"resolution changed":            `UPDATE effect_resolutions SET verdict = 'not_happened' WHERE effect_id = 'eff_settled'`,
 		"resolution deleted":            `DELETE FROM effect_resolutions WHERE effect_id = 'eff_settled'`,
-		"ended effect settled":          `INSERT INTO effect_resolutions VALUES ('eff_over', 'nothing_to_do', 'r', '', 3)`,
-		"running effect settled":        `INSERT INTO effect_resolutions VALUES ('eff_1', 'nothing_to_do', 'r', '', 3)`,
-		"no effect settled":             `INSERT INTO effect_resolutions VALUES ('eff_9', 'happened', 'seen', 'p', 3)`,
-		"settled by nobody":             `INSERT INTO effect_resolutions VALUES ('eff_lost_manual', 'happened', 'seen', '', 3)`,
-		"settled without a reason":      `INSERT INTO effect_resolutions VALUES ('eff_lost_manual', 'happened', '', 'p', 3)`,
-		"manual, settled by itself":     `INSERT INTO effect_resolutions VALUES ('eff_lost_manual', 'nothing_to_do', 'r', '', 3)`,
-		"idempotent, as if it read":     `INSERT INTO effect_resolutions VALUES ('eff_lost_idempotent', 'nothing_to_do', 'r', '', 3)`,
-		"a read, said to have happened": `INSERT INTO effect_resolutions VALUES ('eff_lost_read', 'happened', 'seen', 'p', 3)`,
+		"ended effect settled":          `INSERT INTO effect_resolutions VALUES ('eff_over', 'nothing_to_do', 'r', '', 3, '')`,
+		"running effect settled":        `INSERT INTO effect_resolutions VALUES ('eff_1', 'nothing_to_do', 'r', '', 3, '')`,
+		"no effect settled":             `INSERT INTO effect_resolutions VALUES ('eff_9', 'happened', 'seen', 'p', 3, '')`,
+		"settled by nobody":             `INSERT INTO effect_resolutions VALUES ('eff_lost_manual', 'happened', 'seen', '', 3, '')`,
+		"settled without a reason":      `INSERT INTO effect_resolutions VALUES ('eff_lost_manual', 'happened', '', 'p', 3, '')`,
+		"manual, settled by itself":     `INSERT INTO effect_resolutions VALUES ('eff_lost_manual', 'nothing_to_do', 'r', '', 3, '')`,
+		"idempotent, as if it read":     `INSERT INTO effect_resolutions VALUES ('eff_lost_idempotent', 'nothing_to_do', 'r', '', 3, '')`,
+		"another plugin's word":         `INSERT INTO effect_resolutions VALUES ('eff_lost_reconcile', 'happened', 'r', 'plugin:other@1', 3, '')`,
+		"a plugin's word on manual":     `INSERT INTO effect_resolutions VALUES ('eff_lost_manual', 'happened', 'r', 'plugin:', 3, '')`,
+		"a person's reference":          `INSERT INTO effect_resolutions VALUES ('eff_lost_manual', 'happened', 'r', 'p', 3, 'msg-1')`,
+		"a read, said to have happened": `INSERT INTO effect_resolutions VALUES ('eff_lost_read', 'happened', 'seen', 'p', 3, '')`,
 		"ended turn asked to end":       `INSERT INTO cancel_requests VALUES ('trn_over', 'p', 3)`,
 		"request to end changed":        `UPDATE cancel_requests SET principal_id = 'q'`,
 		"request to end taken back":     `DELETE FROM cancel_requests`,

@@ -46,7 +46,7 @@ func Compare(t *testing.T, left, right Opener) {
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"admit": p.admit, "append": p.append, "finish": p.finish, "extend": p.extend, "start effect": p.startEffect,
-			"finish effect": p.finishEffect, "resolve": p.resolve, "ask": p.ask, "decide": p.decide, "revoke": p.revoke, "recover": p.recover, "cancel": p.cancel, "advance": p.advance,
+			"finish effect": p.finishEffect, "resolve": p.resolve, "reconcile": p.reconcile, "ask": p.ask, "decide": p.decide, "revoke": p.revoke, "recover": p.recover, "cancel": p.cancel, "advance": p.advance,
 			"keep value": p.keepValue, "grant": p.grant, "record": p.record, "read": p.read, "disown": p.disown,
 			"claim delivery": p.claimDelivery, "step delivery": p.stepDelivery, "recover deliveries": p.recoverDeliveries, "rule on delivery": p.ruleDelivery,
 		})
@@ -226,6 +226,20 @@ func (p *pair) resolve(rt *rapid.T) {
 		got, how, err := w.Store.ResolveEffect(w.ctx, by(w), e, as, r)
 		return settling{got, how}, err
 	})
+}
+
+// reconcile settles an effect as its tool says, or as another would.
+func (p *pair) reconcile(rt *rapid.T) {
+	e := one(rt, "effect", p.effects)
+	as := effect.Resolution{
+		Verdict: one(rt, "verdict", []effect.Verdict{effect.Happened, effect.NotHappened}), At: p.l.Clock.Now(),
+		Reason:    one(rt, "reason", []string{effect.ReasonCommitted, effect.ReasonNotFound}),
+		By:        effect.ReconciledBy(one(rt, "plugin", []string{e.Plugin, e.Plugin, "other@1.0.0"})),
+		Reference: one(rt, "reference", []string{"", "msg-1"}),
+	}
+	r := p.l.record(event.EffectResolved)
+	p.both(rt, "Unsettled", func(w *world) (any, error) { return w.Store.Unsettled(w.ctx, e.Turn) })
+	p.both(rt, "Reconciled", func(w *world) (any, error) { return w.Store.Reconciled(w.ctx, e.Effect, as, r) })
 }
 
 func (p *pair) ask(rt *rapid.T) {

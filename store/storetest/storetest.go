@@ -35,6 +35,7 @@ type Store interface {
 	effect.Journal
 	effect.Grants
 	effect.Resolutions
+	effect.Reconciliations
 	approval.Journal
 	outbox.Queue
 	outbox.Records
@@ -94,7 +95,7 @@ type testCase struct {
 func cases() []testCase {
 	var all []testCase
 	for _, some := range [][]testCase{
-		admissionCases(), fenceCases(), behindCases(), contextCases(), terminalCases(), effectCases(), resolveCases(), cancelCases(), ownerCases(), approvalCases(), recoveryCases(), outboxCases(),
+		admissionCases(), fenceCases(), behindCases(), contextCases(), terminalCases(), effectCases(), resolveCases(), reconcileCases(), cancelCases(), ownerCases(), approvalCases(), recoveryCases(), outboxCases(),
 		readingCases(), authorityCases(), eventCases(), grantCases(), valueCases(), textCases(), hammerCases(),
 	} {
 		all = append(all, some...)

@@ -26,8 +26,9 @@ func (s *shell) effects() *cli.Command {
 			},
 			{Name: "show", Usage: "show one effect whole, and what to do about it", ArgsUsage: "EFFECT", Action: s.showEffect},
 			{
-				Name: "resolve", Usage: "settle, for the record, whether an uncertain effect happened; nothing runs", ArgsUsage: "EFFECT",
+				Name: "resolve", Usage: "settle, for the record, whether an uncertain effect happened; it is not run again", ArgsUsage: "EFFECT",
 				Flags: []cli.Flag{
+					&cli.BoolFlag{Name: "reconcile", Usage: "ask the plugin that ran it, which only looks"},
 					&cli.StringFlag{Name: "as", Usage: "what you found: `happened` or not-happened"},
 					&cli.StringFlag{Name: "reason", Usage: "`TEXT` for the record: how you know"},
 				},
@@ -43,13 +44,15 @@ type resolutionAnswer struct {
 	Reason  string         `json:"reason"`
 	By      string         `json:"by,omitempty"` // absent when the tool's recovery settled it
 	At      *string        `json:"at"`
+
+	Reference string `json:"reference,omitempty"` // where the plugin says that it can be looked at
 }
 
 func resolutionOf(r effect.Resolution) *resolutionAnswer {
 	if r.Verdict == "" {
 		return nil
 	}
-	return &resolutionAnswer{Verdict: r.Verdict, Reason: r.Reason, By: r.By, At: moment(r.At)}
+	return &resolutionAnswer{Verdict: r.Verdict, Reason: r.Reason, By: r.By, At: moment(r.At), Reference: r.Reference}
 }
 
 // placedEffect is an effect in a document that does not show its turn.
@@ -141,6 +144,9 @@ func (s *shell) resolveEffect(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if c.Bool("reconcile") {
+		return s.reconcileEffect(c, name)
+	}
 	as, ok := verdicts()[c.String("as")]
 	if !ok {
 		p := usage("%s needs --as happened or --as not-happened", c.Command.HelpName)
@@ -158,21 +164,14 @@ func (s *shell) resolveEffect(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		switch how {
-		case effect.EffectNotFound:
-			return notFound("effect", name, "portcullis effects list")
-		case effect.NotUncertain:
+		if how == effect.SettledBefore && e.Resolution.Verdict != as {
 			return &console.Problem{
-				Code: "not_uncertain", Exit: console.ExitNo, Message: fmt.Sprintf("effect %s is not uncertain (%s), so there is nothing to settle", name, statusWord(e)),
-				Remedy: "`portcullis effects list --open` shows those that wait",
+				Code: "already_resolved", Exit: console.ExitNo, Message: fmt.Sprintf("effect %s is settled already: %s", name, settledWords(e.Resolution)),
+				Remedy: "the first word stands; `portcullis effects show " + string(name) + "` shows it",
 			}
-		case effect.SettledBefore:
-			if e.Resolution.Verdict != as {
-				return &console.Problem{
-					Code: "already_resolved", Exit: console.ExitNo, Message: fmt.Sprintf("effect %s is settled already: %s", name, settledWords(e.Resolution)),
-					Remedy: "the first word stands; `portcullis effects show " + string(name) + "` shows it",
-				}
-			}
+		}
+		if err := notToSettle(name, e, how); err != nil {
+			return err
 		}
 		return s.out.Answer(s.foundEffect(e), func(t *console.Text) {
 			if how == effect.SettledBefore {
@@ -182,4 +181,18 @@ func (s *shell) resolveEffect(c *cli.Context) error {
 			t.Say("%s %s %s; turn %s stays as it ended, and nothing ran", console.Good("settled:"), e.Tool, settledAs(e.Resolution), e.Turn)
 		})
 	})
+}
+
+// notToSettle is the refusal of an effect that cannot be settled, or nil.
+func notToSettle(name id.Effect, e effect.Record, how effect.Settling) error {
+	switch how {
+	case effect.EffectNotFound:
+		return notFound("effect", name, "portcullis effects list")
+	case effect.NotUncertain:
+		return &console.Problem{
+			Code: "not_uncertain", Exit: console.ExitNo, Message: fmt.Sprintf("effect %s is not uncertain (%s), so there is nothing to settle", name, statusWord(e)),
+			Remedy: "`portcullis effects list --open` shows those that wait",
+		}
+	}
+	return nil
 }

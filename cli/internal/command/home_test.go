@@ -20,6 +20,7 @@ type shared struct {
 	checkout string
 	home     string            // a home as `portcullis init` makes it: each script gets its own copy
 	faults   string            // a built plugin that goes wrong in every way
+	ledger   string            // a built plugin that can say what became of a call
 	env      map[string]string // caches that make building and compiling the same things again cheap
 }
 
@@ -37,6 +38,7 @@ func share(t *testing.T) shared {
 		conformancetest.Plugin(t, name)
 	}
 	s.faults = conformancetest.Build(t, filepath.Join(s.checkout, "conformance", "guests", "faults"), "faults")
+	s.ledger = conformancetest.Build(t, filepath.Join(s.checkout, "conformance", "guests", "ledger"), "ledger")
 	for name, value := range s.env {
 		t.Setenv(name, value)
 	}

@@ -2,10 +2,12 @@ package command
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/turn"
+	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
 // interrupted reports whether a turn ended because whoever ran it was gone.
@@ -48,10 +50,14 @@ func nextOf(e effect.Record) []string {
 	if e.Status != effect.Indeterminate || e.Resolution.Verdict != "" {
 		return nil
 	}
-	return []string{
+	var ask []string
+	if e.Recovery == wire.RecoveryReconcile {
+		ask = append(ask, fmt.Sprintf("portcullis effects resolve %s --reconcile", e.ID))
+	}
+	return append(ask,
 		fmt.Sprintf("portcullis effects resolve %s --as happened --reason TEXT", e.ID),
 		fmt.Sprintf("portcullis effects resolve %s --as not-happened --reason TEXT", e.ID),
-	}
+	)
 }
 
 // nextAfter is what to type after a turn that ended as t did.
@@ -93,6 +99,13 @@ func settledAs(r effect.Resolution) string {
 func settledWords(r effect.Resolution) string {
 	if r.By == "" {
 		return settledAs(r)
+	}
+	if plugin, ok := strings.CutPrefix(r.By, effect.ReconciledBy("")); ok {
+		words := fmt.Sprintf("it %s, says the plugin %s at %s", settledAs(r), plugin, stamp(r.At))
+		if r.Reference != "" {
+			words += ": " + r.Reference
+		}
+		return words
 	}
 	return fmt.Sprintf("it %s, says %s at %s: %s", settledAs(r), r.By, stamp(r.At), r.Reason)
 }

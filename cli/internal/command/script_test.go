@@ -39,6 +39,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", e.Getenv("WORK")+"/user")
 			e.Setenv("CHECKOUT", s.checkout)
 			e.Setenv("FAULTS", s.faults)
+			e.Setenv("LEDGER", s.ledger)
 			for name, value := range s.env {
 				e.Setenv(name, value)
 			}

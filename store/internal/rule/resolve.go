@@ -8,6 +8,8 @@ import (
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/policy/principal"
+	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
 // Reasons of what a tool's own recovery settles.
@@ -39,8 +41,40 @@ func Resolution(r effect.Resolution, rec event.Record) error {
 		return fmt.Errorf("the reason has not 1 to %d characters of UTF-8", effect.MaxResolveReason)
 	case r.By == "" || r.At.IsZero():
 		return errors.New("the resolution names nobody, or has no time")
+	case r.Reference != "":
+		return errors.New("a reference is a plugin's to give")
 	}
 	return Audit(rec)
+}
+
+// Reconciliation refuses what no tool can say of an effect.
+func Reconciliation(r effect.Resolution, rec event.Record) error {
+	switch {
+	case r.Verdict == effect.Happened && r.Reason == effect.ReasonCommitted:
+	case r.Verdict == effect.NotHappened && r.Reason == effect.ReasonNotFound && r.Reference == "":
+	default:
+		return fmt.Errorf("%q with the reason %q and the reference %q is nothing that a tool can say", r.Verdict, r.Reason, r.Reference)
+	}
+	if r.At.IsZero() || len(r.Reference) > wire.MaxReference || !utf8.ValidString(r.Reference) {
+		return fmt.Errorf("the reconciliation has no time, or a reference of more than %d bytes of UTF-8", wire.MaxReference)
+	}
+	return Audit(rec)
+}
+
+// SpeaksFor refuses the word of a plugin that did not run e, or whose tool did not declare that it can say.
+func SpeaksFor(e effect.Record, r effect.Resolution) error {
+	if e.Recovery != wire.RecoveryReconcile || e.Plugin == "" || r.By != effect.ReconciledBy(e.Plugin) {
+		return fmt.Errorf("%s does not speak for an effect of %q with recovery %s", r.By, e.Plugin, e.Recovery)
+	}
+	return nil
+}
+
+// Actor is who a turn acted for: the operator, or the owner of its session.
+func Actor(of, owner principal.Facts) principal.Facts {
+	if of.Authority == principal.Operator {
+		return of
+	}
+	return owner
 }
 
 // Settling is how a resolution of e is taken. Only Settled changes anything.
@@ -60,6 +94,9 @@ func Resolved(r event.Record, e effect.Record) event.Record {
 	r.Fields = []event.Field{
 		event.F("tool", e.Tool), event.F("recovery", e.Recovery), event.F("verdict", string(e.Resolution.Verdict)),
 		event.F("reason", e.Resolution.Reason),
+	}
+	if e.Resolution.Reference != "" {
+		r.Fields = append(r.Fields, event.F("reference", e.Resolution.Reference))
 	}
 	return r
 }

@@ -1,0 +1,22 @@
+package main
+
+// recovering is what lets a tool say what became of a call, and do nothing else.
+func recovering() []guard {
+	const (
+		ask   = "host/effect/reconcile.go"
+		steps = "TestWhatIsNotCertainSettlesNothing/"
+	)
+	return []guard{
+		{"reconcile-very-call", ask, "if err != nil || args.Digest() != u.Digest {", "if err != nil {", inEffect, "TestArgumentsThatWereHiddenAreNotAskedAbout"},
+		{"reconcile-same-plugin", ask, "case p.entry.label != u.Plugin || ", "case ", inEffect, steps + "tool_changed"},
+		{"reconcile-policy", ask, "p.policy.Action == policy.Deny {", "false && p.policy.Action == policy.Deny {", inEffect, steps + "not_allowed"},
+		{"reconcile-no-files", ask, "case t.Files:", "case false:", inEffect, steps + "workspace_gone"},
+		{"reconcile-deadline", ask, "context.WithTimeout(ctx, call.Deadline.Sub(now))", "context.WithCancel(ctx)", inEffect, "TestAskingHasADeadline"},
+		{"reconcile-reference-hidden", ask, "set.Short(redact.ForModel, got.Reference, wire.MaxReference)", "got.Reference[:min(len(got.Reference), set.Len()+wire.MaxReference)]", inEffect, "TestAReferenceIsHiddenLikeAnyResult"},
+		{"reconcile-same-revision", "host/reconcile.go", "if ready.core.Revision() != u.Revision {", "if false {", inHost, "TestNobodyIsAskedUnderAnotherRevision"},
+		{"reconcile-requests-look", "host/invoke.go", "return m != http.MethodGet && m != http.MethodHead", "return m == http.MethodTrace", inHost, "TestWhoeverLooksSendsNothingThatChanges"},
+		{"reconcile-values-look", "host/sandbox/reconcile.go", "func (lookingKV) Set(_ context.Context, scope KVScope, _ string, _ []byte, _ *int64) (int64, bool, error) {\n\treturn 0, false, &KVOverError{scope.Turn}", "func (l lookingKV) Set(ctx context.Context, scope KVScope, k string, v []byte, i *int64) (int64, bool, error) {\n\treturn l.KV.Set(ctx, scope, k, v, i)", inSandbox, "TestWhoeverLooksReadsValuesAndWritesNone"},
+		{"reconcile-form", "host/sandbox/reconcile.go", "return r, r.Check()", "return r, nil", inSandbox, "TestAReconciliationSaysOneThing"},
+		{"reconcile-own-plugin", "store/internal/rule/resolve.go", " || r.By != effect.ReconciledBy(e.Plugin)", "", inMemory, "TestContract/only_the_plugin_that_ran_an_effect_speaks_for_it,_where_its_tool_can_tell"},
+	}
+}
