@@ -246,6 +246,10 @@ func surviving() []guard {
 		{"late-values", "store/sqlite/kv.go", "\tif err == nil && !live {\n", "\tif false {\n", inSQLite, "TestContract/a_turn_that_is_over_writes_no_values"},
 		{"versions-go-on", "store/sqlite/kv.go", "\t\t\t\tversion = retired\n", "\t\t\t\t_ = retired\n", inSQLite, "TestContract/values_are_kept_with_a_version_that_counts_their_writes"},
 		{"values-of-the-turn", "host/sandbox/adapter.go", ", Turn: call.Turn.ID()}", "}", inSandbox, "TestAdapterNeedsEveryLayer"},
-		{"writes-fail-alone", "store/sqlite/group.go", "if err := t.do(\"ROLLBACK TO one\"); err != nil {", "if err := error(nil); err != nil {", inSQLite, "TestWritesThatComeTogetherShareACommitAndFailAlone"},
+		{"writes-fail-alone", "store/sqlite/group.go", "_ = s.judge(t.rollback()) // the next", "_ = s.judge(errors.Join(s.commit(t), t.rollback())) // the next", inSQLite, "TestWritesThatComeTogetherShareACommitAndFailAlone"},
+		{"writes-beside-a-failure-run-again", "store/sqlite/group.go", "group = slices.DeleteFunc(group, func(o *op) bool { return o == failed })", "group = slices.DeleteFunc(group, func(o *op) bool {\n\t\t\tif o != failed {\n\t\t\t\to.end(nil)\n\t\t\t}\n\t\t\treturn true\n\t\t})", inSQLite, "TestWritesThatComeTogetherShareACommitAndFailAlone"},
+		{"lost-reports-are-told", "store/sqlite/group.go", "return errors.Join(d.messages, d.report)", "return d.messages", inSQLite, "TestContract/an_observation_that_cannot_be_stored_is_told_once"},
+		{"lost-reports-are-on-record", "host/turn/run.go", "errors.Is(err, prompt.ErrReportLost) && !errors.Is(err, ErrMessagesLost) { // it takes nothing from the answer\n\t\tw.degraded = true", "errors.Is(err, prompt.ErrReportLost) && !errors.Is(err, ErrMessagesLost) { // it takes nothing from the answer", inTurn, "TestALostReportTakesNothingFromTheAnswerAndIsOnRecord"},
+		{"lost-reports-correct-nothing", "host/prompt/observe.go", "\t\t\tc.degraded = true\n\t\t\tcontinue", "\t\t\t_ = err", inPrompt, "TestAReportThatWasTakenAndLostCorrectsNothing"},
 	}
 }

@@ -124,8 +124,17 @@ func TestAnothersSummaryIsWaitedForAndUsed(t *testing.T) {
 // unobserving is a store that keeps no observation.
 type unobserving struct{ prompt.Journal }
 
-func (unobserving) Observe(context.Context, prompt.Observation) (prompt.Calibration, error) {
-	return prompt.Calibration{}, errors.New("disk full")
+func (unobserving) Observe(context.Context, prompt.Observation) (prompt.Kept, error) {
+	return nil, errors.New("disk full")
+}
+
+// losing is a store that takes an observation and cannot keep it.
+type losing struct{ prompt.Journal }
+
+func (losing) Observe(context.Context, prompt.Observation) (prompt.Kept, error) {
+	return func(context.Context) (prompt.Calibration, error) {
+		return prompt.Calibration{Samples: 1, Ratio: 0.1}, errors.New("disk full")
+	}, nil
 }
 
 func report(d id.Decision, tokens int) prompt.Report {
@@ -175,7 +184,19 @@ func TestAReportThatCannotBeKeptCostsNothingButTheCorrection(t *testing.T) {
 	if err := c.Observe(t.Context(), report(first.Decision, first.Estimate/4)); err == nil {
 		t.Fatal("it was kept")
 	}
-	if again := w.prepare(c, step(2)); again.Overflow || again.Estimate != first.Estimate {
+	if again := w.prepare(c, step(2)); again.Overflow || again.Estimate != first.Estimate || !c.Degraded() {
+		t.Errorf("estimates after it: %d, then %d", first.Estimate, again.Estimate)
+	}
+}
+
+func TestAReportThatWasTakenAndLostCorrectsNothing(t *testing.T) {
+	w := newWorld(t)
+	c := w.open(model(50_000, nil), losing{w.store})
+	first := w.prepare(c, step(1))
+	if err := c.Observe(t.Context(), report(first.Decision, first.Estimate/4)); err != nil || c.Degraded() {
+		t.Fatalf("nothing is known of it yet: %v", err)
+	}
+	if again := w.prepare(c, step(2)); again.Overflow || again.Estimate != first.Estimate || !c.Degraded() {
 		t.Errorf("estimates after it: %d, then %d", first.Estimate, again.Estimate)
 	}
 }

@@ -92,7 +92,8 @@ type Conversation struct {
 	snapshot  Snapshot
 	groups    []group
 	calibrate Calibration
-	degraded  bool // an observation could not be kept: estimates are not corrected
+	reports   []Kept // observed since the last Prepare
+	degraded  bool   // an observation could not be kept: estimates are not corrected
 	given     map[id.Decision]decision
 }
 

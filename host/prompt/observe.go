@@ -17,14 +17,15 @@ type Report struct {
 }
 
 // Observe keeps what a model reported; it is called after the answer was read and before the next Prepare or the turn's
-// end. The second time for one decision changes nothing. An error means that it was not kept: the answer is good all the
-// same and nothing is asked again, but from here on this conversation's estimates are not corrected.
+// end. It becomes durable with the turn's next write, and corrects no estimate before. The second time for one decision
+// changes nothing. An error means that it was not kept: the answer is good all the same and nothing is asked again, but
+// from here on this conversation's estimates are not corrected.
 func (c *Conversation) Observe(ctx context.Context, r Report) error {
 	given, ok := c.given[r.Decision]
 	if !ok {
 		return fmt.Errorf("prompt: observe: decision %q is not of this turn", r.Decision)
 	}
-	now, err := c.m.cfg.Journal.Observe(ctx, Observation{
+	kept, err := c.m.cfg.Journal.Observe(ctx, Observation{
 		Decision: r.Decision, Session: c.turn.Session(), Turn: c.turn.ID(), Step: given.step, Provider: c.model.Name,
 		Estimate: given.estimate, Usage: r.Usage, FinishReason: r.FinishReason, RequestID: r.RequestID, At: c.m.cfg.Clock(),
 	})
@@ -32,9 +33,26 @@ func (c *Conversation) Observe(ctx context.Context, r Report) error {
 		c.degraded = true
 		return fmt.Errorf("prompt: keep the observation of %s: %w", r.Decision, err)
 	}
-	c.calibrate = now
+	c.reports = append(c.reports, kept)
 	return nil
 }
+
+// heed waits until what was observed is durable, which the calls of the last step have made it as a rule, and takes the
+// calibration that it made. A report that was not kept corrects nothing.
+func (c *Conversation) heed(ctx context.Context) {
+	for _, kept := range c.reports {
+		now, err := kept(ctx)
+		if err != nil {
+			c.degraded = true
+			continue
+		}
+		c.calibrate = now
+	}
+	c.reports = nil
+}
+
+// Degraded is whether a report is known not to have been kept. A conversation that was never opened is not.
+func (c *Conversation) Degraded() bool { return c != nil && c.degraded }
 
 // Advance is the calibration after one more observation: the highest ratio of late, which falls slowly when the model
 // reports less. A report of no usage, or of a prompt that was estimated as nothing, tells nothing.

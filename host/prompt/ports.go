@@ -3,6 +3,7 @@ package prompt
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/host/id"
@@ -65,6 +66,14 @@ type Observation struct {
 	At           time.Time
 }
 
+// Kept waits until an observation is durable, writing it if no other write came, and returns the model's calibration as
+// it stands then. When ctx ends first it is ctx's error, and the observation is written all the same. An error means
+// that it was not kept.
+type Kept func(ctx context.Context) (Calibration, error)
+
+// ErrReportLost reports that an observation which [Journal.Observe] took could not be stored.
+var ErrReportLost = errors.New("prompt: what a model reported could not be stored")
+
 // Journal keeps summaries and observations. Each method is one transaction.
 type Journal interface {
 	// Context reads a session's window: at most limit messages and maxBytes of bodies. Its cost does not depend on the
@@ -80,9 +89,11 @@ type Journal interface {
 	ReleaseCompaction(ctx context.Context, s id.Session, c lease.Claim, rest time.Time) error
 	// Calibration reads what is known of a model; zero when nothing is.
 	Calibration(ctx context.Context, model string) (Calibration, error)
-	// Observe appends an observation and advances the model's calibration with it; the second time the same decision is
-	// observed nothing changes. It returns the calibration as it stands.
-	Observe(ctx context.Context, o Observation) (Calibration, error)
+	// Observe takes an observation, which becomes durable with the turn's next write and before it, so that it costs no
+	// flush of its own, and the model's calibration advances with it; until then a crash loses both. The second time the
+	// same decision is observed nothing changes. It does not block. What cannot be kept makes the turn's Finish fail with
+	// [ErrReportLost], once.
+	Observe(ctx context.Context, o Observation) (Kept, error)
 }
 
 // Summarizer writes summaries, by [Summarize] for example.

@@ -67,9 +67,11 @@ func (c *Conversation) factor() float64 {
 // raised is an estimate corrected by what the model reported.
 func (c *Conversation) raised(n int) int { return int(float64(n)*c.factor()) + 1 }
 
-// Prepare fits one step into the model's window. It reads and writes the store only when the history has to be summarised. An error
+// Prepare fits one step into the model's window. It reads and writes the store only when the history has to be summarised, or
+// when an observation is not durable yet. An error
 // means that ctx ended or the store failed; what does not fit is a value.
 func (c *Conversation) Prepare(ctx context.Context, s Step) (Prepared, error) {
+	c.heed(ctx)
 	p := c.budget()
 	if p.Overflow {
 		return p, nil

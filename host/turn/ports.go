@@ -165,7 +165,8 @@ type Journal interface {
 	// Finish once, a second one writes the end. It does not block.
 	AppendBehind(ctx context.Context, t id.Turn, c lease.Claim, m []Message) error
 	// Finish writes the one terminal state and ends the claim. Effects and questions still open under the turn become
-	// indeterminate and expired, with a record each.
+	// indeterminate and expired, with a record each. Observations that could not be kept are told once, as
+	// [prompt.ErrReportLost]; the next Finish writes the end.
 	Finish(ctx context.Context, t Terminal, r event.Record) (Fenced, error)
 	// RequestCancel notes, with the record r, that by wants the running turn t to end. The first request stands.
 	RequestCancel(ctx context.Context, by principal.Scope, t id.Turn, r event.Record) (Cancelling, error)

@@ -172,7 +172,12 @@ func (w *work) settle(ctx context.Context, end ending) ending {
 func (x *Execution) finish(ctx context.Context, a *admitted, w *work, end ending) (Result, error) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer stop()
+	w.degraded = w.degraded || w.conversation.Degraded()
 	end, now, err := x.terminal(ctx, a, w, end)
+	if errors.Is(err, prompt.ErrReportLost) && !errors.Is(err, ErrMessagesLost) { // it takes nothing from the answer
+		w.degraded = true
+		end, now, err = x.terminal(ctx, a, w, end)
+	}
 	if errors.Is(err, ErrMessagesLost) { // the turn still has its end, and it is not a success
 		w.closing = nil
 		end, now, err = x.terminal(ctx, a, w, failed("message_not_stored", fmt.Sprintf("what was said could not be stored: %v", err)))

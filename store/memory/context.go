@@ -125,16 +125,26 @@ func (s *Store) Calibration(ctx context.Context, model string) (prompt.Calibrati
 	return s.calibrations[model], nil
 }
 
-// Observe appends an observation and advances the calibration; see [prompt.Journal].
-func (s *Store) Observe(ctx context.Context, o prompt.Observation) (prompt.Calibration, error) {
+// Observe takes an observation for the turn's next write; see [prompt.Journal]. Here it is kept at once.
+func (s *Store) Observe(ctx context.Context, o prompt.Observation) (prompt.Kept, error) {
+	if err := rule.Observation(o); err != nil {
+		return nil, fmt.Errorf("memory: keep the observation %s: %w", o.Decision, err)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := rule.Observation(o)
-	if err == nil && (s.turns[o.Turn] == nil || s.turns[o.Turn].rec.Session != o.Session) {
-		err = errors.New("there is no such turn of the session")
-	}
+	now, err := s.observe(o)
 	if err != nil {
-		return prompt.Calibration{}, fmt.Errorf("memory: keep the observation %s: %w", o.Decision, err)
+		err = fmt.Errorf("memory: keep the observation %s: %w", o.Decision, err)
+		d := s.owed[o.Turn]
+		d.report = fmt.Errorf("%w: %w", prompt.ErrReportLost, err)
+		s.owed[o.Turn] = d
+	}
+	return func(context.Context) (prompt.Calibration, error) { return now, err }, nil
+}
+
+func (s *Store) observe(o prompt.Observation) (prompt.Calibration, error) {
+	if s.turns[o.Turn] == nil || s.turns[o.Turn].rec.Session != o.Session {
+		return prompt.Calibration{}, errors.New("there is no such turn of the session")
 	}
 	if !s.observed[o.Decision] {
 		s.observed[o.Decision] = true

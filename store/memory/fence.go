@@ -69,18 +69,21 @@ func (s *Store) AppendBehind(ctx context.Context, key id.Turn, c lease.Claim, m 
 		err = fmt.Errorf("the claim does not hold: %s", how)
 	}
 	if err != nil {
-		s.owed[key] = err
+		d := s.owed[key]
+		d.messages = fmt.Errorf("%w: %w", turn.ErrMessagesLost, err)
+		s.owed[key] = d
 	}
 	return nil
 }
 
-// owes is what a turn must be told about its messages.
-func (s *Store) owes(key id.Turn) error {
-	if err := s.owed[key]; err != nil {
-		return fmt.Errorf("%w: %w", turn.ErrMessagesLost, err)
-	}
-	return nil
+// debt is what a turn must be told about its writes behind: why they are not there.
+type debt struct {
+	messages error
+	report   error
 }
+
+// owes is why messages of a turn are not there.
+func (s *Store) owes(key id.Turn) error { return s.owed[key].messages }
 
 // newMessages refuses ids that are taken.
 func (s *Store) newMessages(m []turn.Message) error {
@@ -144,7 +147,7 @@ func (s *Store) finish(end turn.Terminal, r event.Record) (turn.Fenced, error) {
 	if how := t.fenced(end.Claim, s.clock()); how != turn.Written {
 		return how, nil
 	}
-	err := errors.Join(s.owes(end.Turn), s.newMessages(end.Messages), s.newDeliveries(end), s.fresh(r))
+	err := errors.Join(s.owes(end.Turn), s.owed[end.Turn].report, s.newMessages(end.Messages), s.newDeliveries(end), s.fresh(r))
 	delete(s.owed, end.Turn)
 	if err != nil {
 		return "", err

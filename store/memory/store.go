@@ -37,7 +37,7 @@ type Store struct {
 	turns      map[id.Turn]*running
 	requests   map[request]*running
 	messages   map[id.Message]bool
-	owed       map[id.Turn]error // why messages of a turn, taken to be written behind, are not there
+	owed       map[id.Turn]debt // why what a turn gave to be written behind is not there
 	effects    map[id.Effect]*effect.Record
 	begun      []*effect.Record // in the order they were stored
 	questions  map[id.Approval]*approval.Question
@@ -111,7 +111,7 @@ func New(cfg Config) *Store {
 	return &Store{
 		id: cfg.IDs.Store(), clock: cfg.Clock, ids: cfg.IDs,
 		sessions: map[id.Session]*session{}, bindings: map[route]id.Session{},
-		turns: map[id.Turn]*running{}, requests: map[request]*running{}, messages: map[id.Message]bool{}, owed: map[id.Turn]error{},
+		turns: map[id.Turn]*running{}, requests: map[request]*running{}, messages: map[id.Message]bool{}, owed: map[id.Turn]debt{},
 		effects: map[id.Effect]*effect.Record{}, questions: map[id.Approval]*approval.Question{}, deliveries: map[id.Delivery]*outbox.Delivery{},
 		eventIDs: map[id.Event]bool{}, grants: map[string]map[capability.Grant]bool{},
 		values: map[sandbox.KVScope]map[string]value{}, retired: map[sandbox.KVScope]int64{}, calibrations: map[string]prompt.Calibration{}, observed: map[id.Decision]bool{},

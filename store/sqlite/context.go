@@ -182,35 +182,53 @@ func calibration(r row) (k prompt.Calibration, err error) {
 	return k, err
 }
 
-// Observe appends an observation and advances the calibration; see [prompt.Journal].
-func (s *Store) Observe(ctx context.Context, o prompt.Observation) (prompt.Calibration, error) {
+// Observe takes an observation for the turn's next write; see [prompt.Journal].
+func (s *Store) Observe(ctx context.Context, o prompt.Observation) (prompt.Kept, error) {
 	var now prompt.Calibration
+	one := &op{behind: o.Turn, report: true, fn: func(t *tx) (err error) {
+		now, err = t.observe(o)
+		return err
+	}}
 	err := rule.Observation(o)
 	if err == nil {
-		err = s.write(ctx, func(t *tx) error {
-			var err error
-			if st, err := t.stand(o.Turn); err != nil || st.session != o.Session {
-				return errors.Join(errors.New("there is no such turn of the session"), err)
-			}
-			if now, err = calibration(t.row(calibrationOf, o.Provider)); err != nil {
-				return err
-			}
-			n, err := t.exec(`INSERT INTO observations (decision, session_id, turn_id, step, model, estimate, tokens_input, tokens_output,
-					tokens_cache_read, tokens_cache_write, reported, finish, vendor_request, at)
-				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (decision) DO NOTHING`,
-				string(o.Decision), string(o.Session), string(o.Turn), o.Step, o.Provider, o.Estimate, o.Usage.Input, o.Usage.Output,
-				o.Usage.CacheRead, o.Usage.CacheWrite, o.Usage.Reported, o.FinishReason, o.RequestID, o.At.UnixMilli())
-			next := now.Advance(o)
-			if err != nil || n == 0 || next == now {
-				return err
-			}
-			now = next
-			return t.must(`INSERT INTO calibrations (model, samples, ratio) VALUES (?, ?, ?)
-				ON CONFLICT DO UPDATE SET samples = excluded.samples, ratio = excluded.ratio`, o.Provider, now.Samples, now.Ratio)
-		})
+		err = s.behind(ctx, one)
 	}
 	if err != nil {
-		return prompt.Calibration{}, wrapf(err, "keep the observation %s", o.Decision)
+		return nil, wrapf(err, "keep the observation %s", o.Decision)
 	}
-	return now, nil
+	return func(ctx context.Context) (prompt.Calibration, error) {
+		if err := s.await(ctx, one); err != nil {
+			return prompt.Calibration{}, wrapf(err, "keep the observation %s", o.Decision)
+		}
+		return now, nil
+	}, nil
+}
+
+// observe appends an observation, once, and advances the calibration of its model.
+func (t *tx) observe(o prompt.Observation) (prompt.Calibration, error) {
+	now, err := calibration(t.row(calibrationOf, o.Provider))
+	if err != nil {
+		return now, err
+	}
+	n, err := t.exec(`INSERT INTO observations (decision, session_id, turn_id, step, model, estimate, tokens_input, tokens_output,
+			tokens_cache_read, tokens_cache_write, reported, finish, vendor_request, at)
+		SELECT ?, t.session_id, t.id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM turns t WHERE t.id = ? AND t.session_id = ?
+		ON CONFLICT (decision) DO NOTHING`,
+		string(o.Decision), o.Step, o.Provider, o.Estimate, o.Usage.Input, o.Usage.Output, o.Usage.CacheRead, o.Usage.CacheWrite,
+		o.Usage.Reported, o.FinishReason, o.RequestID, o.At.UnixMilli(), string(o.Turn), string(o.Session))
+	if err != nil {
+		return now, err
+	}
+	if n == 0 { // observed before, or of nothing
+		if st, err := t.stand(o.Turn); err != nil || st.session != o.Session {
+			return now, errors.Join(errors.New("there is no such turn of the session"), err)
+		}
+		return now, nil
+	}
+	next := now.Advance(o)
+	if next == now {
+		return now, nil
+	}
+	return next, t.must(`INSERT INTO calibrations (model, samples, ratio) VALUES (?, ?, ?)
+		ON CONFLICT DO UPDATE SET samples = excluded.samples, ratio = excluded.ratio`, o.Provider, next.Samples, next.Ratio)
 }

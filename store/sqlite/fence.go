@@ -77,13 +77,13 @@ func (s *Store) Append(ctx context.Context, turnID id.Turn, c lease.Claim, m []t
 func (s *Store) AppendBehind(ctx context.Context, turnID id.Turn, c lease.Claim, m []turn.Message) error {
 	err := rule.Messages(m, turnID)
 	if err == nil {
-		err = s.behind(ctx, turnID, func(t *tx) error {
+		err = s.behind(ctx, &op{behind: turnID, fn: func(t *tx) error {
 			how, err := t.append(turnID, c, m)
 			if err == nil && how != turn.Written {
 				err = fmt.Errorf("the claim does not hold: %s", how)
 			}
 			return err
-		})
+		}})
 	}
 	return wrapf(err, "append to turn %s", turnID)
 }
@@ -113,8 +113,9 @@ func (t *tx) insertMessages(session id.Session, m []turn.Message) error {
 
 // Extend moves the expiry of a live claim; see [turn.Journal]. A claim that is over stays over.
 func (s *Store) Extend(ctx context.Context, session id.Session, c lease.Claim, until time.Time) (turn.Fenced, error) {
-	how := turn.Written
+	var how turn.Fenced
 	err := s.write(ctx, func(t *tx) error {
+		how = turn.Written
 		if !until.After(t.now) {
 			return errors.New("the new expiry has passed already")
 		}

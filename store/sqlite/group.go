@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 
 	"github.com/b3abf3ee/portcullis/host/failpoint"
 	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/prompt"
 	"github.com/b3abf3ee/portcullis/host/turn"
 )
 
@@ -21,7 +23,8 @@ type op struct {
 	ctx      context.Context // the caller's, never cancelled
 	fn       func(t *tx) error
 	name     string        // of its failpoints
-	behind   id.Turn       // nobody waits: an error is owed to this turn
+	behind   id.Turn       // nobody need wait: an error is owed to this turn
+	report   bool          // it is a report of a model, without which the turn goes on
 	done     chan struct{} // closed when err and panicked are final
 	err      error
 	panicked any
@@ -56,11 +59,11 @@ func (q *queue) withdraw(o *op) bool {
 	return true
 }
 
-// next takes the first writes out, [maxGroup] at the most.
-func (q *queue) next() []*op {
+// next takes the first writes out, at most most of them.
+func (q *queue) next(most int) []*op {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	n := min(len(q.ops), maxGroup)
+	n := min(len(q.ops), most)
 	group := slices.Clone(q.ops[:n])
 	q.ops = slices.Delete(q.ops, 0, n)
 	return group
@@ -77,7 +80,7 @@ func (s *Store) flushUntil(o *op) {
 
 // flushNext writes the next group, if anything waits. The caller holds the writer's turn.
 func (s *Store) flushNext() (any bool) {
-	group := s.queue.next()
+	group := s.queue.next(maxGroup)
 	err := s.usable()
 	if len(group) > 0 && err == nil {
 		s.commitGroup(group)
@@ -98,75 +101,84 @@ func (o *op) over() bool {
 	}
 }
 
-// commitGroup runs group in one transaction. A write that fails is undone alone. What makes the whole transaction fail
-// is every member's error, except of those that had failed before.
+// commitGroup brings every write of group to its end. They run in one transaction, and so do those that come while it
+// runs. None has a savepoint of its own, which would copy each page that it changes: hardly one ever fails. One that
+// does ends with its error, the transaction is undone, and the others run again without it, in their order.
 func (s *Store) commitGroup(group []*op) {
-	now := s.clock()
-	t := &tx{ctx: group[0].ctx, conn: s.writer, now: now}
-	err := t.do("BEGIN IMMEDIATE")
-	if err == nil {
-		err = s.runGroup(t, group)
+	for len(group) > 0 {
+		t := &tx{ctx: group[0].ctx, conn: s.writer, now: s.clock()}
+		err := t.do("BEGIN IMMEDIATE")
+		var failed *op
+		if err == nil {
+			group, failed = s.runGroup(t, group)
+		}
+		if failed == nil && err == nil {
+			err = s.commit(t)
+		}
+		if failed != nil || err != nil {
+			_ = s.judge(t.rollback()) // the next transaction must be able to begin
+		} else {
+			s.checkpoint(t)
+		}
+		if failed == nil {
+			for _, o := range group {
+				s.settle(o, err)
+			}
+			return
+		}
+		s.settle(failed, nil)
+		group = slices.DeleteFunc(group, func(o *op) bool { return o == failed })
+		if err := s.usable(); err != nil {
+			for _, o := range group {
+				s.settle(o, err)
+			}
+			return
+		}
 	}
-	if err == nil {
-		err = t.seal()
+}
+
+// runGroup runs each write of group, and of those that join it until they are [maxGroup] or nobody else is about to.
+// It stops at the first that fails and returns it.
+func (s *Store) runGroup(t *tx, group []*op) (all []*op, failed *op) {
+	for next := 0; next < len(group); {
+		for ; next < len(group); next++ {
+			if s.runOne(t, group[next]); group[next].failed() {
+				return group, group[next]
+			}
+		}
+		if more := s.queue.next(maxGroup - len(group)); len(more) > 0 {
+			group = append(group, more...)
+			continue
+		}
+		runtime.Gosched() // whoever is on the way to a write may join before the flush
+		group = append(group, s.queue.next(maxGroup-len(group))...)
 	}
+	return group, nil
+}
+
+// commit makes the transaction durable.
+func (s *Store) commit(t *tx) error {
+	err := t.seal()
 	if err == nil {
 		if err = t.do("COMMIT"); err != nil && code(err) != codeFull {
 			err = s.fail(err) // a full disk undoes the commit cleanly; after anything else nobody can tell
 		}
 	}
-	if err != nil {
-		_ = s.judge(t.rollback()) // the next transaction must be able to begin
-	} else {
-		s.checkpoint(t)
-	}
-	for _, o := range group {
-		s.settle(o, err)
-	}
+	return err
 }
 
 // settle tells a write how its transaction ended.
 func (s *Store) settle(o *op, err error) {
-	if err == nil {
+	if err == nil && !o.failed() {
 		if lost := failpoint.Hit(o.name + ".committed"); lost != nil {
 			err = s.fail(lost)
 		}
 	}
-	if o.err == nil && o.panicked == nil {
+	if !o.failed() {
 		o.err = s.judge(err)
-		s.owe(o)
 	}
+	s.owe(o)
 	o.end(o.err)
-}
-
-// runGroup runs each write under a savepoint of its own. An error means that the transaction is lost.
-func (s *Store) runGroup(t *tx, group []*op) error {
-	if len(group) == 1 { // the transaction is savepoint enough
-		s.runOne(t, group[0])
-		return errors.Join(group[0].err, group[0].broken())
-	}
-	for _, o := range group {
-		if err := t.do("SAVEPOINT one"); err != nil {
-			return err
-		}
-		before := t.head
-		s.runOne(t, o)
-		if o.err != nil || o.panicked != nil {
-			t.head = before // its audit records are undone with it
-			if s.failure != nil {
-				return s.failure
-			}
-			// After a grave error SQLite has undone the transaction by itself: then there is no savepoint any more,
-			// and what the others wrote is gone too.
-			if err := t.do("ROLLBACK TO one"); err != nil {
-				return fmt.Errorf("undone with a write beside it: %w", errors.Join(o.err, err))
-			}
-		}
-		if err := t.do("RELEASE one"); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // runOne runs one write in the transaction and keeps how it went.
@@ -179,38 +191,50 @@ func (s *Store) runOne(t *tx, o *op) {
 	if o.err == nil {
 		o.err = failpoint.Hit(o.name + ".ran")
 	}
-	s.owe(o)
 }
 
-// behind puts fn before the next write, whoever's it is. The turn's own next write is told what became of it.
-func (s *Store) behind(ctx context.Context, of id.Turn, fn func(t *tx) error) error {
+// behind puts o before the next write, whoever's it is. The turn's own next write is told what became of it.
+func (s *Store) behind(ctx context.Context, o *op) error {
 	if s.readOnly {
 		return ErrReadOnly
 	}
-	s.queue.add(&op{ctx: context.WithoutCancel(ctx), fn: fn, name: failpoint.Caller("sqlite"), behind: of, done: make(chan struct{})})
+	o.ctx, o.name, o.done = context.WithoutCancel(ctx), failpoint.Caller("sqlite"), make(chan struct{})
+	s.queue.add(o)
 	return nil
 }
 
+// debt is what a turn must be told about its writes behind: why they are not there.
+type debt struct {
+	messages error
+	report   error
+}
+
+// owe notes that o, which was to be written behind, is not there.
 func (s *Store) owe(o *op) {
-	if o.behind != "" && o.err != nil {
-		s.owed[o.behind] = o.err
+	if o.behind == "" || !o.failed() {
+		return
 	}
+	d, why := s.owed[o.behind], errors.Join(o.err, o.broken())
+	if o.report {
+		d.report = fmt.Errorf("%w: %w", prompt.ErrReportLost, why)
+	} else {
+		d.messages = fmt.Errorf("%w: %w", turn.ErrMessagesLost, why)
+	}
+	s.owed[o.behind] = d
 }
 
-// owes is what a turn must be told about its messages. The caller holds the writer's turn, as in a transaction.
-func (s *Store) owes(t id.Turn) error {
-	if err := s.owed[t]; err != nil {
-		return fmt.Errorf("%w: %w", turn.ErrMessagesLost, err)
-	}
-	return nil
-}
+// owes is why messages of a turn are not there. The caller holds the writer's turn, as in a transaction.
+func (s *Store) owes(t id.Turn) error { return s.owed[t].messages }
 
-// repaid is owes, once.
+// repaid is all that the turn must be told, once.
 func (s *Store) repaid(t id.Turn) error {
-	err := s.owes(t)
+	d := s.owed[t]
 	delete(s.owed, t)
-	return err
+	return errors.Join(d.messages, d.report)
 }
+
+// failed is whether the write itself failed, whatever became of its transaction.
+func (o *op) failed() bool { return o.err != nil || o.panicked != nil }
 
 // broken is an error for a write that panicked.
 func (o *op) broken() error {

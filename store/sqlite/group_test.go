@@ -63,7 +63,7 @@ func TestWritesThatComeTogetherShareACommitAndFailAlone(t *testing.T) {
 	}
 }
 
-func TestAGroupThatSQLiteUndidIsNobodysSuccess(t *testing.T) {
+func TestAGroupThatSQLiteUndidRunsAgainWithoutTheWriteThatBrokeIt(t *testing.T) {
 	s, _ := open(t, filepath.Join(t.TempDir(), "portcullis.db"))
 	audit := func(x *tx) error { return s.audit(x, record(s)) }
 	errs, _ := together(t, s, audit, func(x *tx) error {
@@ -72,16 +72,63 @@ func TestAGroupThatSQLiteUndidIsNobodysSuccess(t *testing.T) {
 		}
 		return faulty(codeFull)
 	}, audit)
+	if errs[0] != nil || code(errs[1]) != codeFull || errs[2] != nil {
+		t.Errorf("%v", errs)
+	}
+	if n := count(t, s); n != 2 {
+		t.Errorf("%d records of 2", n)
+	}
+}
+
+func TestWhoComesWhileAGroupRunsJoinsIt(t *testing.T) {
+	s, _ := open(t, filepath.Join(t.TempDir(), "portcullis.db"))
+	before := s.commits
+	var all sync.WaitGroup
+	err := s.write(t.Context(), func(x *tx) error {
+		for i := range 3 {
+			all.Go(func() {
+				if err := s.Record(t.Context(), record(s)); err != nil {
+					t.Error(err)
+				}
+			})
+			for s.queue.length() <= i {
+			}
+		}
+		return s.audit(x, record(s))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all.Wait()
+	if n := count(t, s); n != 4 {
+		t.Errorf("%d records of 4", n)
+	}
+	if n := s.commits - before; n != 1 {
+		t.Errorf("%d commits for 4 writes", n)
+	}
+}
+
+func TestAWriteThatFailsLateTakesNothingFromThoseThatJoined(t *testing.T) {
+	s, _ := open(t, filepath.Join(t.TempDir(), "portcullis.db"))
+	audit := func(x *tx) error { return s.audit(x, record(s)) }
+	wanted := errors.New("not these")
+	var fns []func(*tx) error
+	for i := range 2 * maxGroup {
+		fns = append(fns, func(x *tx) error {
+			if err := audit(x); err != nil || i%3 != 2 {
+				return err
+			}
+			return wanted
+		})
+	}
+	errs, _ := together(t, s, fns...)
 	for i, err := range errs {
-		if err == nil {
-			t.Errorf("write %d succeeded", i)
+		if bad := i%3 == 2; errors.Is(err, wanted) != bad || !bad && err != nil {
+			t.Errorf("write %d: %v", i, err)
 		}
 	}
-	if n := count(t, s); n != 0 {
-		t.Errorf("%d records", n)
-	}
-	if err := s.Record(t.Context(), record(s)); err != nil {
-		t.Errorf("the next write: %v", err)
+	if n, want := count(t, s), 2*maxGroup-2*maxGroup/3; n != want {
+		t.Errorf("%d records of %d", n, want)
 	}
 }
 
@@ -133,7 +180,7 @@ func TestACancelledWriteIsTakenOutOfTheQueue(t *testing.T) {
 func TestClosingWritesWhatWasTakenBehind(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "portcullis.db")
 	s, _ := open(t, path)
-	if err := s.behind(t.Context(), "trn_x", func(x *tx) error { return s.audit(x, record(s)) }); err != nil {
+	if err := s.behind(t.Context(), &op{behind: "trn_x", fn: func(x *tx) error { return s.audit(x, record(s)) }}); err != nil {
 		t.Fatal(err)
 	}
 	if n := count(t, s); n != 0 {
@@ -147,7 +194,7 @@ func TestClosingWritesWhatWasTakenBehind(t *testing.T) {
 		t.Errorf("%d records after closing", n)
 	}
 	bad := errors.New("no")
-	if err := again.behind(t.Context(), "trn_y", func(*tx) error { return bad }); err != nil {
+	if err := again.behind(t.Context(), &op{behind: "trn_y", fn: func(*tx) error { return bad }}); err != nil {
 		t.Fatal(err)
 	}
 	if err := again.Record(t.Context(), record(again)); err != nil {

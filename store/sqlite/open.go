@@ -45,7 +45,7 @@ type Store struct {
 	commits int // since the last checkpoint
 	logged  int // bytes, since the last checkpoint
 	failure error
-	owed    map[id.Turn]error // why messages of a turn, taken to be written behind, are not there
+	owed    map[id.Turn]debt // why what a turn gave to be written behind is not there
 	closed  bool
 }
 
@@ -67,7 +67,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
 	s := &Store{
-		path: path, clock: cfg.Clock, ids: cfg.IDs, readOnly: cfg.ReadOnly, gate: make(chan struct{}, 1), owed: map[id.Turn]error{},
+		path: path, clock: cfg.Clock, ids: cfg.IDs, readOnly: cfg.ReadOnly, gate: make(chan struct{}, 1), owed: map[id.Turn]debt{},
 	}
 	if cfg.ReadOnly {
 		err = s.openToRead(ctx, cfg.migrations)

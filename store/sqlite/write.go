@@ -26,8 +26,9 @@ type tx struct {
 
 // write runs fn in a write transaction and returns nil once that is durable. It is the only way to change the database.
 // Writes that come together share one transaction and so one flush of the disk; each is still all or nothing, and they
-// run in the order they came in. fn must not keep t, must leave nothing behind when it fails, and must not let its
-// results be used before write returned nil: then they are durable. It may run on another goroutine.
+// run in the order they came in. fn must not keep t and must not let its results be used before write returned nil: then
+// they are durable. It may run on another goroutine, and again from its start when a write beside it failed: only its
+// last run counts.
 func (s *Store) write(ctx context.Context, fn func(t *tx) error) error {
 	if s.readOnly {
 		return ErrReadOnly
@@ -37,12 +38,18 @@ func (s *Store) write(ctx context.Context, fn func(t *tx) error) error {
 	}
 	o := &op{ctx: context.WithoutCancel(ctx), fn: fn, name: failpoint.Caller("sqlite"), done: make(chan struct{})}
 	s.queue.add(o)
+	return s.await(ctx, o)
+}
+
+// await waits until o is durable or has failed, and flushes the writes that wait when nobody else does. When ctx ends
+// first, a write whose transaction has not begun does not happen; one behind stays for whoever writes next.
+func (s *Store) await(ctx context.Context, o *op) error {
 	select {
 	case s.gate <- struct{}{}: // the writer's turn: for all that wait, not only for o
 		s.flushUntil(o)
 	case <-o.done:
 	case <-ctx.Done():
-		if s.queue.withdraw(o) {
+		if o.behind != "" || s.queue.withdraw(o) {
 			return context.Cause(ctx)
 		}
 	}

@@ -1,11 +1,13 @@
 package storetest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/lease"
 	"github.com/b3abf3ee/portcullis/host/prompt"
 	"github.com/b3abf3ee/portcullis/host/provider"
@@ -20,6 +22,8 @@ func contextCases() []testCase {
 		{"a failed summary rests", compactionRests},
 		{"a context is its owner's", contextOwned},
 		{"an observation counts once", observedOnce},
+		{"an observation that cannot be stored is told once", observationLost},
+		{"an observation is there with the end of its turn", observedWithTheEnd},
 	}
 }
 
@@ -214,6 +218,15 @@ func contextOwned(t *testing.T, w *world) {
 	}
 }
 
+// observe waits until an observation is kept.
+func (w *world) observe(o prompt.Observation) (prompt.Calibration, error) {
+	kept, err := w.Store.Observe(w.ctx, o)
+	if err != nil {
+		return prompt.Calibration{}, err
+	}
+	return kept(w.ctx)
+}
+
 func observedOnce(t *testing.T, w *world) {
 	l, _ := w.history(t, 1)
 	o := prompt.Observation{
@@ -221,13 +234,13 @@ func observedOnce(t *testing.T, w *world) {
 		Usage: provider.Usage{Input: 100, CacheRead: 50, Output: 7, Reported: true}, FinishReason: "stop", At: w.Clock.Now(),
 	}
 	for range 2 {
-		got, err := w.Store.Observe(w.ctx, o)
+		got, err := w.observe(o)
 		if err != nil || got != (prompt.Calibration{Samples: 1, Ratio: 1.5}) {
 			t.Fatalf("%+v, %v", got, err)
 		}
 	}
 	o.Decision, o.Usage.Reported = w.ids.Decision(), false
-	if got, err := w.Store.Observe(w.ctx, o); err != nil || got.Samples != 1 {
+	if got, err := w.observe(o); err != nil || got.Samples != 1 {
 		t.Errorf("a report of nothing: %+v, %v", got, err)
 	}
 	if got, err := w.Store.Calibration(w.ctx, "p/m"); err != nil || got.Ratio != 1.5 {
@@ -244,8 +257,50 @@ func observedOnce(t *testing.T, w *world) {
 		one := o
 		one.Decision = w.ids.Decision()
 		bad(&one)
-		if _, err := w.Store.Observe(w.ctx, one); err == nil {
+		if _, err := w.observe(one); err == nil {
 			t.Errorf("%s was kept", name)
 		}
+	}
+}
+
+func (w *world) observation(l live) prompt.Observation {
+	return prompt.Observation{
+		Decision: w.ids.Decision(), Session: l.session, Turn: l.turn, Step: 1, Provider: "p/m", Estimate: 100,
+		Usage: provider.Usage{Input: 200, Reported: true}, FinishReason: "stop", At: w.Clock.Now(),
+	}
+}
+
+func observationLost(t *testing.T, w *world) {
+	l, other := w.start(t, alice(), bound()), w.start(t, bob(), bound())
+	o := w.observation(l)
+	o.Session = other.session
+	if _, err := w.observe(o); err == nil {
+		t.Error("an observation of another session was kept")
+	}
+	w.begin(t, l) // it takes nothing from an effect
+	if how, err := w.Store.Finish(w.ctx, w.terminal(l, turn.Completed), w.record(event.TurnFinished)); !errors.Is(err, prompt.ErrReportLost) || errors.Is(err, turn.ErrMessagesLost) {
+		t.Errorf("finish %q, %v", how, err)
+	}
+	if how := w.finish(t, l, turn.Completed); how != turn.Written {
+		t.Errorf("the second finish %q", how)
+	}
+	if how := w.finish(t, other, turn.Completed); how != turn.Written {
+		t.Errorf("the other turn: %q", how)
+	}
+	if got, err := w.Store.Calibration(w.ctx, "p/m"); err != nil || got.Samples != 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func observedWithTheEnd(t *testing.T, w *world) {
+	l := w.start(t, alice(), bound())
+	if _, err := w.Store.Observe(w.ctx, w.observation(l)); err != nil {
+		t.Fatal(err)
+	}
+	if how := w.finish(t, l, turn.Completed); how != turn.Written {
+		t.Fatalf("finish %q", how)
+	}
+	if got, err := w.Store.Calibration(w.ctx, "p/m"); err != nil || got != (prompt.Calibration{Samples: 1, Ratio: 2}) {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
