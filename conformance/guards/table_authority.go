@@ -40,6 +40,6 @@ func authority() []guard {
 		{"first-no-is-the-judgement", "host/judge.go", "\tcase !x.Secrets.Zero():", "\tcase false:", inHost, "TestTheFirstNoIsTheJudgement"},
 		{"verdicts-of-a-table", "cli/internal/command/policy_table.go", "\tif row.Expect != string(j.Action) {", "\tif false {", "./cli/internal/command", "TestARowThatDiffersSaysInWhat"},
 		{"keys-of-a-table", "host/core/value.go", "\t\t\tr.fault(child.at, \"unknown key %s%s\", quote(key), hint(key, keys))\n", "", "./host/core", "TestTableFaultsHaveAPlace"},
-		{"audit-undone", "store/sqlite/group.go", "\t\t\tt.head = before // its audit", "\t\t\t_ = before // its audit", inSQLite, "TestAWriteThatIsUndoneLeavesNoGapInTheAudit"},
+		{"audit-undone", "store/sqlite/group.go", "\tfor len(group) > 0 {\n\t\tt := &tx{ctx: group[0].ctx, conn: s.writer, now: s.clock()}", "\tfor t := (&tx{conn: s.writer, now: s.clock()}); len(group) > 0; {\n\t\tt.ctx = group[0].ctx", inSQLite, "TestAWriteThatIsUndoneLeavesNoGapInTheAudit"},
 	}
 }
