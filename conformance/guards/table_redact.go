@@ -40,7 +40,8 @@ func finding() []guard {
 		in("everywhere", "build.go", "if len(b.harvested) > 0 {", "if false {", "TestWhatOnePlaceGivesAwayIsRemovedEverywhere"),
 		in("behind-a-scheme", "harvest.go", "\t\tscheme = n == 0 && isScheme(part)\n", "", "TestTheCredentialInAValueIsHiddenAlone"),
 		in("fixed-failure", "views.go", "views, err = Failed(), errInternal", "views, err = Views{}, errInternal", "TestFailureShowsNothing"),
-		in("masks-as-objects", "sentinel.go", "containsMask(text) || containsMaskValue(text) {", "containsMask(text) {", "TestAMaskIsFoundHoweverItIsWritten"),
+		in("masks-as-objects", "sentinel.go", "containsMask(text) || containsMaskValue(text)) {", "containsMask(text)) {", "TestAMaskIsFoundHoweverItIsWritten"),
+		in("masks-anywhere", "sentinel.go", "i += n - 1 {", "i += n {", "TestAMaskIsFoundWhereverItStands"),
 		in("encoded-masks", "sentinel.go", "if run && len(f.runs(text, levels, nil)) > 0 {", "if run && levels < 0 {", "TestAMaskIsFoundHoweverItIsWritten"),
 		in("hosts-own-values", "said.go", "if m := known.marks[x.mark]; m.source == Bound {", "if m := known.marks[x.mark]; m.source != \"\" {", "TestHoldsAsksForTheHostsOwnValues"),
 	}

@@ -30,7 +30,7 @@ func newBuilder(set Set, size int) builder {
 
 // text finds the spans of a text result.
 func (b *builder) text(text []byte) []span {
-	spans := b.notices(text)
+	spans := b.notices(text, quiet(text, 0))
 	b.ready()
 	return merge(append(spans, b.finder.find(text, depth)...))
 }
@@ -51,9 +51,10 @@ func (b *builder) ready() {
 	}
 }
 
-// notices are the spans of what looks like a secret in text, in order and apart.
-func (b *builder) notices(text []byte) []span {
-	all := notices(text)
+// notices are the spans of what looks like a secret in text, in order and apart. Its first byte that announces one is at
+// first.
+func (b *builder) notices(text []byte, first int) []span {
+	all := notices(text, first)
 	if len(all) == 0 {
 		return nil
 	}
@@ -95,8 +96,8 @@ func (b *builder) names() {
 // shapes hides what looks like a secret in the string or name at i.
 func (b *builder) shapes(i int32) {
 	text := b.doc.Text(i)
-	if from := quiet(text, 0); from < len(text) {
-		b.doc.setSpans(i, b.notices(text))
+	if first := quiet(text, 0); first < len(text) {
+		b.doc.setSpans(i, b.notices(text, first))
 	}
 }
 
@@ -220,7 +221,7 @@ func (r *recent) slot(name []byte) *[]byte {
 	if len(name) == 0 {
 		return &r.names[0]
 	}
-	return &r.names[(len(name)*7+int(name[0])+int(name[len(name)-1])*3)%len(r.names)]
+	return &r.names[(uint(len(name))*7+uint(name[0])+uint(name[len(name)-1])*3)%uint(len(r.names))]
 }
 
 func (r *recent) has(name []byte) bool {

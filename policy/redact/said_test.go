@@ -153,6 +153,24 @@ func TestAMaskIsFoundHoweverItIsWritten(t *testing.T) {
 	}
 }
 
+// A text is looked at in windows: a mask is found at every place in them, behind and before letters of its own.
+func TestAMaskIsFoundWhereverItStands(t *testing.T) {
+	for _, mask := range []string{
+		redact.Sentinel, "tsoh-yb-detcader-silluctrop", "<redacted:NAME>", `{"redacted":true,"name":"A","source":"bound"}`,
+	} {
+		for _, around := range []string{"x", "r", "d", "re", "redac", "detcade", "ed", "-"} {
+			for n := range 24 {
+				before := strings.Repeat(around, n)
+				for _, after := range []string{"", around, before} {
+					if !redact.ContainsSentinel([]byte(before + mask + after)) {
+						t.Errorf("%s is not found between %q and %q", mask, before, after)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestNoCompositionOfEncodingsKeepsAValue draws a value, encodings inside each other, and what stands around, and holds
 // that nothing of the value is left, in a text, in JSON, and when it arrives in pieces.
 func TestNoCompositionOfEncodingsKeepsAValue(t *testing.T) {

@@ -22,7 +22,7 @@ func ContainsSentinel(text []byte) (has bool) {
 	f := sentinels
 	f.effort = newFinder(len(text)).effort
 	for levels := depth; levels >= 0; levels-- {
-		if bytes.Contains(text, []byte(Sentinel)) || bytes.Contains(text, []byte(sentinelBackwards)) || containsMask(text) || containsMaskValue(text) {
+		if mayMask(text) && (bytes.Contains(text, []byte(Sentinel)) || bytes.Contains(text, []byte(sentinelBackwards)) || containsMask(text) || containsMaskValue(text)) {
 			return true
 		}
 		run := levels > 0 && f.mayRun(text)
@@ -48,6 +48,49 @@ var sentinels = func() (f finder) {
 }()
 
 const sentinelBackwards = "tsoh-yb-detcader-silluctrop"
+
+// The word that is in every mask, and in [sentinelBackwards].
+const (
+	maskWord      = "redacted"
+	wordBackwards = "detcader"
+)
+
+// mayMask reports whether text holds the word that is in every mask, forwards or backwards. Almost no argument does, and one
+// look for it takes the place of four.
+func mayMask(text []byte) bool {
+	const n = len(maskWord)
+	for i := 0; i+n <= len(text); i += n - 1 {
+		// The last two bytes of the window lie in every word that begins in it, so that the next but them begins behind.
+		if firsts[text[i+n-2]]&seconds[text[i+n-1]] == 0 {
+			continue
+		}
+		for _, word := range [...]string{maskWord, wordBackwards} {
+			if bytes.Contains(text[i:min(i+2*n-2, len(text))], []byte(word)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// firsts and seconds have a bit for each pair of letters that stands in either word, by its first and its second letter.
+// They are never written.
+var firsts, seconds = pairs()
+
+func pairs() (first, second [256]uint16) {
+	bit := map[string]uint16{}
+	for _, word := range [...]string{maskWord, wordBackwards} {
+		for i := range len(word) - 1 {
+			pair := word[i : i+2]
+			if bit[pair] == 0 {
+				bit[pair] = 1 << len(bit)
+			}
+			first[pair[0]] |= bit[pair]
+			second[pair[1]] |= bit[pair]
+		}
+	}
+	return first, second
+}
 
 // containsMask finds "<redacted:NAME" up to its closing bracket, the masks that people and audit records see.
 func containsMask(text []byte) bool {

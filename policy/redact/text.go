@@ -15,11 +15,11 @@ type notice struct {
 // notices finds what looks like a secret in free text, without knowing any value: token shapes, URLs with a
 // password or a sensitive query value, authorization and cookie headers, command-line options, and assignments to
 // sensitive names. It goes over the text once and stops only at bytes that announce one: signs, and those letters of
-// the token shapes that ordinary words have seldom.
-func notices(text []byte) []notice {
+// the token shapes that ordinary words have seldom. The first of them, as [quiet] finds it, is at first.
+func notices(text []byte, first int) []notice {
 	s := scanner{text: text}
 	done := 0 // behind the last token shape
-	for i := quiet(text, 0); i < len(text); i = quiet(text, i+1) {
+	for i := first; i < len(text); i = quiet(text, i+1) {
 		if end := s.shape(i, done); end > 0 {
 			done, i = end, end-1
 			s.bearer(end)
