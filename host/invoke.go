@@ -27,16 +27,21 @@ type pluginAdapter struct {
 
 // Invoke runs one call in a fresh instance. See [effect.Adapter].
 func (a *pluginAdapter) Invoke(ctx context.Context, call effect.Call) effect.Outcome {
-	ready, err := a.ready(ctx, call)
+	var network *net.PluginHTTP
+	ready, err := a.ready(ctx, call, &network)
 	if err != nil {
 		return notLoaded(ctx, err)
 	}
-	return ready.Invoke(ctx, call)
+	out := ready.Invoke(ctx, call)
+	if network != nil && out.Fault != nil && out.Fault.Code == wire.CodeDenied {
+		out.Remedy = network.Remedy()
+	}
+	return out
 }
 
 // Reconcile asks the plugin what became of an earlier call, in a fresh instance. See [effect.Reconciler].
 func (a *pluginAdapter) Reconcile(ctx context.Context, call effect.Call) effect.Reconciliation {
-	ready, err := a.ready(ctx, call)
+	ready, err := a.ready(ctx, call, new(*net.PluginHTTP))
 	if err != nil {
 		out := notLoaded(ctx, err)
 		return effect.Reconciliation{Answer: effect.AnswerUnknown, Reason: cmp.Or(out.Reason, string(out.Status)), Detail: out.Detail}
@@ -44,7 +49,8 @@ func (a *pluginAdapter) Reconcile(ctx context.Context, call effect.Call) effect.
 	return ready.Reconcile(ctx, call)
 }
 
-func (a *pluginAdapter) ready(ctx context.Context, call effect.Call) (*sandbox.Adapter, error) {
+// ready is the plugin's code with what the call may act on. network becomes the call's, once it is used.
+func (a *pluginAdapter) ready(ctx context.Context, call effect.Call, network **net.PluginHTTP) (*sandbox.Adapter, error) {
 	if err := a.h.plugins.Stands(a.plugin.ID, a.plugin.Version); err != nil { // removed while its code is in memory
 		return nil, err
 	}
@@ -52,7 +58,15 @@ func (a *pluginAdapter) ready(ctx context.Context, call effect.Call) (*sandbox.A
 	if err != nil {
 		return nil, err
 	}
-	return sandbox.NewAdapter(loaded, sandbox.Ports{KV: a.h.cfg.Store, HTTP: a.http, Sign: a.signer}), nil
+	ports := sandbox.Ports{KV: a.h.cfg.Store, Sign: a.signer, HTTP: func(call effect.Call) (sandbox.HTTPDoer, func(), error) {
+		made, err := a.http(call)
+		if err != nil {
+			return nil, nil, err
+		}
+		*network = made
+		return made, made.Close, nil
+	}}
+	return sandbox.NewAdapter(loaded, ports), nil
 }
 
 func meets(s capability.Snapshot, need string) bool {
@@ -61,7 +75,7 @@ func meets(s capability.Snapshot, need string) bool {
 }
 
 // http is what the call may reach, with its decisions on record under the effect's id.
-func (a *pluginAdapter) http(call effect.Call) (sandbox.HTTPDoer, func(), error) {
+func (a *pluginAdapter) http(call effect.Call) (*net.PluginHTTP, error) {
 	c := networkOf(a.plugin, a.core, call.Grants)
 	if call.Looks {
 		c.Egress = looking(c.Egress)
@@ -72,11 +86,7 @@ func (a *pluginAdapter) http(call effect.Call) (sandbox.HTTPDoer, func(), error)
 		_, held := call.Redactor().Holds(text)
 		return held
 	}
-	out, err := a.h.network.Plugin(c)
-	if err != nil {
-		return nil, nil, err
-	}
-	return out, out.Close, nil
+	return a.h.network.Plugin(c)
 }
 
 // looking are rules of which only the methods are left that change nothing.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/b3abf3ee/portcullis/host/core"
 	"github.com/b3abf3ee/portcullis/policy"
+	"github.com/b3abf3ee/portcullis/policy/capability"
 	"github.com/b3abf3ee/portcullis/policy/egress"
 )
 
@@ -85,15 +86,7 @@ func (u *URLExplanation) judge(no func(stage policy.Stage, reason, why, remedy s
 		why = u.Judged.Sentence
 	}
 	if id, _, ok := strings.Cut(plugin, "@"); ok && len(u.Needs) > 0 {
-		remedy = "portcullis plugin grant " + id + " " + word(u.Needs[0]) + " --core " + coreID
+		remedy = capability.GrantLine(id, u.Needs[0], coreID)
 	}
 	return no(StageEgress, "url_not_granted", why, remedy)
-}
-
-// word is a grant as one word of a shell: the brackets of an IPv6 host would be a pattern.
-func word(grant string) string {
-	if strings.ContainsAny(grant, "[*") {
-		return "'" + grant + "'"
-	}
-	return grant
 }

@@ -3,11 +3,15 @@ package host
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/b3abf3ee/portcullis/host/binding"
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/policy/approval"
 	"github.com/b3abf3ee/portcullis/policy/capability"
+	"github.com/b3abf3ee/portcullis/policy/document"
+	"github.com/b3abf3ee/portcullis/policy/egress"
 	"github.com/b3abf3ee/portcullis/sdk/manifest"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
@@ -63,6 +67,9 @@ func toolOf(m *manifest.Manifest, t wire.Tool) (effect.Tool, error) {
 		return effect.Tool{}, err
 	}
 	tool := effect.Tool{
+		Stands: func(need capability.Name, args document.Document) (capability.Name, bool) {
+			return placeOf(m, need, args)
+		},
 		Name: t.Name, Description: t.Description, InputSchema: t.InputSchema, OutputSchema: t.OutputSchema,
 		Risk: risk, Approval: mode, Recovery: t.Recovery, Origin: effect.Authored,
 		Provenance: "authored:" + m.ID + "@" + m.Version, Plugin: m.ID, Version: m.Version,
@@ -83,6 +90,28 @@ func toolOf(m *manifest.Manifest, t wire.Tool) (effect.Tool, error) {
 		tool.Needs = []capability.Name{n}
 	}
 	return tool, nil
+}
+
+// placeOf is the place that a call of the plugin most likely goes to: the one of its argument url, which is where tools that
+// go anywhere take it from, else the only one that the manifest names.
+func placeOf(m *manifest.Manifest, need capability.Name, args document.Document) (capability.Name, bool) {
+	if need.String() != wire.CapNetFetch {
+		return capability.Name{}, false
+	}
+	if _, raw, ok := urlIn(args.Bytes()); ok {
+		if t, v := egress.ParseURL(raw); v.Allowed {
+			return t.Capabilities()[0], true
+		}
+	}
+	if len(m.Egress) != 1 || strings.Contains(m.Egress[0].Host, "*") {
+		return capability.Name{}, false
+	}
+	place := wire.CapNetFetch + ":" + m.Egress[0].Host
+	if port := m.Egress[0].Port; port != 0 {
+		place += ":" + strconv.Itoa(port)
+	}
+	one, err := capability.Parse(place)
+	return one, err == nil
 }
 
 // needsOfModule are the capabilities that the module's imports stand for: without all of them it is not loaded,

@@ -9,7 +9,7 @@ package policy
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/b3abf3ee/portcullis/policy/approval"
 	"github.com/b3abf3ee/portcullis/policy/capability"
@@ -155,7 +155,7 @@ func inCore(f Facts, v *Verdict) bool {
 		v.Missing = need
 		remedy := ""
 		if f.Plugin != "" && need.Family() != "tool.call" { // one command for both layers
-			remedy = fmt.Sprintf("portcullis plugin grant %s %s --core %s", f.Plugin, word(need.Example()), f.Core)
+			remedy = capability.GrantLine(f.Plugin, need.Example(), f.Core)
 		}
 		return v.deny(Capability, NotInCore,
 			fmt.Sprintf("%s needs %s and core %s does not list it: add %q to capabilities in cores/%s/agent.yaml", f.Tool.Tool, need, f.Core, need.Example(), f.Core),
@@ -175,20 +175,16 @@ func granted(f Facts, v *Verdict) bool {
 			continue
 		}
 		v.Missing = need
-		remedy := fmt.Sprintf("portcullis plugin grant %s %s", f.Plugin, word(need.Example()))
+		core := ""
+		if need.Open() && slices.Contains(f.Tool.Capabilities, need) { // the core lists some host, perhaps not the one that is granted now
+			core = f.Core
+		}
+		remedy := capability.GrantLine(f.Plugin, need.Example(), core)
 		return v.deny(Capability, NotGranted,
 			fmt.Sprintf("plugin %s asks for %s and it is not granted: `%s`", f.Plugin, need, remedy),
 			fmt.Sprintf("the operator has not granted %s", need), remedy)
 	}
 	return v.pass(Capability, "plugin %s is granted what it needs", f.Plugin)
-}
-
-// word is text as one word of a shell: the brackets of an IPv6 host would be a pattern.
-func word(text string) string {
-	if strings.Contains(text, "[") {
-		return "'" + text + "'"
-	}
-	return text
 }
 
 func checks(f Facts, v *Verdict) bool {

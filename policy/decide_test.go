@@ -66,7 +66,7 @@ func breaks(t interface{ Fatal(...any) }) []struct {
 		{func(f *policy.Facts) { f.Principal = principal.Scope{} }, policy.Scope, policy.NotInScope, ""},
 		{func(f *policy.Facts) { f.Visible = false }, policy.Scope, policy.NotVisible, ""},
 		{func(f *policy.Facts) { f.Capabilities = snapshot(t, "tool.call:*") }, policy.Capability, policy.NotInCore, "portcullis plugin grant web net.fetch:HOST --core assistant"},
-		{func(f *policy.Facts) { f.Granted = snapshot(t, "kv") }, policy.Capability, policy.NotGranted, "portcullis plugin grant web net.fetch:HOST"},
+		{func(f *policy.Facts) { f.Granted = snapshot(t, "kv") }, policy.Capability, policy.NotGranted, "portcullis plugin grant web net.fetch:HOST --core assistant"},
 		{func(f *policy.Facts) {
 			f.Checks = append(f.Checks, policy.Check{Name: "workspace", Reason: "no_workspace", Why: "none", Model: "none", Remedy: "--workspace DIR"})
 		}, policy.HostChecks, "no_workspace", "--workspace DIR"},

@@ -10,6 +10,7 @@ func reaching() []guard {
 		dir    = "host/net/"
 	)
 	return []guard{
+		{"remedies-are-the-operators", dir + "exchange.go", "where, v.Reason, v.Sentence)", "where, v.Reason, v.Sentence+v.Remedy)", inNet, "TestEachLayerAloneRefuses/no_grant"},
 		{"url-userinfo", policy + "parse.go", `if strings.Contains(a, "@") {`, "if false {", inEgress, "TestParseURLRefuses"},
 		{"url-bytes", policy + "parse.go", "case c <= ' ' || c == 0x7f:", "case false:", inEgress, "TestParseURLRefuses"},
 		{"url-backslash", policy + "parse.go", `case c == '\\':`, "case false:", inEgress, "TestParseURLRefuses"},

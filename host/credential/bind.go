@@ -119,16 +119,24 @@ func permitted(w effect.Wanted) effect.Refusal {
 		use := "secret.bind:" + name
 		if !exactly(core.Capabilities, use) {
 			return effect.Refusal{
-				Reason: NotInCore, Remedy: fmt.Sprintf("add %q to capabilities in cores/%s/agent.yaml", use, core.ID),
+				Reason: NotInCore, Remedy: listing(w.Plugin, use, core.ID),
 				Why: fmt.Sprintf("%s needs %s and core %s does not list it: add %q to capabilities in cores/%s/agent.yaml", w.Tool, use, core.ID, use, core.ID),
 			}
 		}
 		if w.Plugin != "" && !exactly(w.Granted, use) {
-			grant := fmt.Sprintf("portcullis plugin grant %s %s", w.Plugin, use)
+			grant := capability.GrantLine(w.Plugin, use, "")
 			return effect.Refusal{Reason: NotGranted, Remedy: grant, Why: fmt.Sprintf("%s needs %s and plugin %s is not granted it: `%s`", w.Tool, use, w.Plugin, grant)}
 		}
 	}
 	return effect.Refusal{}
+}
+
+// listing is how a core comes to list use: one command for both layers, or by hand where no plugin could be granted it.
+func listing(plugin, use, core string) string {
+	if plugin != "" {
+		return capability.GrantLine(plugin, use, core)
+	}
+	return fmt.Sprintf("add %q to capabilities in cores/%s/agent.yaml", use, core)
 }
 
 // exactly reports a grant of this very use. That a grant of a whole family would match it too is no reason.

@@ -180,10 +180,10 @@ func TestWhatIsNotBound(t *testing.T) {
 			[]string{"LD_PRELOAD"},
 			credential.Reserved, "LD_PRELOAD", "",
 		},
-		"not in the core": {good, nil, mail, nil, credential.NotInCore, `add "secret.bind:MAIL_TOKEN" to capabilities in cores/assistant/agent.yaml`, `add "secret.bind:MAIL_TOKEN" to capabilities in cores/assistant/agent.yaml`},
+		"not in the core": {good, nil, mail, nil, credential.NotInCore, `add "secret.bind:MAIL_TOKEN" to capabilities in cores/assistant/agent.yaml`, "portcullis plugin grant mail secret.bind:MAIL_TOKEN --core assistant"},
 		"another in the core": {
 			good, both("MAIL_TOKEN2", "MAIL"), mail, nil,
-			credential.NotInCore, "does not list it", `add "secret.bind:MAIL_TOKEN" to capabilities in cores/assistant/agent.yaml`,
+			credential.NotInCore, "does not list it", "portcullis plugin grant mail secret.bind:MAIL_TOKEN --core assistant",
 		},
 		"not granted": {good, mail, both("OTHER"), nil, credential.NotGranted, "plugin mail is not granted it", "portcullis plugin grant mail secret.bind:MAIL_TOKEN"},
 		"not kept":    {func(*bench) {}, mail, mail, nil, credential.Missing, "not kept here: `portcullis secrets set MAIL_TOKEN`", "portcullis secrets set MAIL_TOKEN"},
@@ -192,7 +192,7 @@ func TestWhatIsNotBound(t *testing.T) {
 				b.set("MAIL_TOKEN", secret.Content{Value: value, Expires: b.now.Add(time.Minute)})
 				b.now = b.now.Add(time.Minute)
 			}, mail, mail, nil,
-			credential.Expired, "expired on 2026-01-02; type: portcullis secrets rotate MAIL_TOKEN", "portcullis secrets rotate MAIL_TOKEN",
+			credential.Expired, "expired on 2026-01-02: `portcullis secrets rotate MAIL_TOKEN`", "portcullis secrets rotate MAIL_TOKEN",
 		},
 		"a variable that is not set": {
 			func(b *bench) {
@@ -207,7 +207,7 @@ func TestWhatIsNotBound(t *testing.T) {
 					b.t.Fatal(err)
 				}
 			}, mail, mail, nil,
-			credential.Unreadable, "run: chmod 600 key.txt", "portcullis secrets set MAIL_TOKEN",
+			credential.Unreadable, "key.txt can be read by other users; run: chmod 600 /", "portcullis secrets set MAIL_TOKEN",
 		},
 		"a short variable": {
 			func(b *bench) {

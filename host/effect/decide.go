@@ -3,6 +3,7 @@ package effect
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/b3abf3ee/portcullis/policy"
 	"github.com/b3abf3ee/portcullis/policy/approval"
@@ -110,7 +111,27 @@ func (r *Runtime) standing(ctx context.Context, p *passage) verdict {
 
 // checkCapability is step 3.
 func (r *Runtime) checkCapability(_ context.Context, p *passage) verdict {
+	p.nameMissing()
 	return p.said(policy.Capability)
+}
+
+// nameMissing words the denial of an open need ("some host") by the one that this call would need. Whoever has none of the
+// family does not have that one: it stays a denial.
+func (p *passage) nameMissing() {
+	v, stands := p.policy, p.entry.tool.Stands
+	if v.Action != policy.Deny || v.Stage != policy.Capability || !v.Missing.Open() || stands == nil {
+		return
+	}
+	one, ok := stands(v.Missing, p.args.read)
+	at := slices.Index(p.needs, v.Missing)
+	if !ok || at < 0 {
+		return
+	}
+	needs := slices.Clone(p.needs)
+	needs[at] = one
+	if named := decide(p.catalog.facts(p.entry, needs, p.granted)); named.Action == policy.Deny && named.Stage == policy.Capability {
+		p.policy = &named
+	}
 }
 
 // checkHost is step 4: what the host can say without running anything, and what the adapter plans.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/host/event"
@@ -132,12 +133,24 @@ func (p *passage) judge() verdict {
 		}
 		if out.Fault != nil {
 			words := string(out.Fault.Code) + ": " + out.Fault.Message
-			return stop(Failed, reasonOr(out.Reason, "fault_"+string(out.Fault.Code)), t.Name+" answered "+words, words)
+			v := stop(Failed, reasonOr(out.Reason, "fault_"+string(out.Fault.Code)), t.Name+" answered "+words, words)
+			if v.remedy = out.Remedy; v.remedy != "" {
+				v.why += "; to change that: " + typed(v.remedy)
+			}
+			return v
 		}
 		return stop(Failed, reasonOr(out.Reason, "failed"), t.Name+" failed: "+out.Detail, "the tool failed ("+reasonOr(out.Reason, "failed")+")")
 	default:
 		return stop(Indeterminate, "adapter_status", fmt.Sprintf("the adapter of %s answered %q", t.Name, out.Status), "it is not known whether this happened; do not repeat it")
 	}
+}
+
+// typed is a remedy inside a sentence: what is a command alone stands between backticks.
+func typed(remedy string) string {
+	if strings.HasPrefix(remedy, "portcullis ") {
+		return "`" + remedy + "`"
+	}
+	return remedy
 }
 
 // judgeResult is rule D7 for what every adapter must share: a success has a result, in bounds, strict JSON, and it

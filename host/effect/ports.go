@@ -58,10 +58,13 @@ type Outcome struct {
 	Result json.RawMessage // the gate holds it against the output schema
 	// Read is Result as [document.ParseStrict] read it, where the adapter has done so already; the zero Document leaves
 	// it to the gate. The text must not change any more.
-	Read     document.Document
-	Fault    *wire.Fault // the tool's own answered "no"; Status is Failed
-	Reason   string      // stable code, for example "guest_trap"; empty when Succeeded
-	Detail   string      // words for the operator; may hold guest text; redacted before anyone sees it
+	Read   document.Document
+	Fault  *wire.Fault // the tool's own answered "no"; Status is Failed
+	Reason string      // stable code, for example "guest_trap"; empty when Succeeded
+	Detail string      // words for the operator; may hold guest text; redacted before anyone sees it
+	// Remedy is what the operator may type or edit about a refusal behind Fault, in the host's own words. The model, and the
+	// plugin, do not see it.
+	Remedy   string
 	Logs     []wire.LogRecord
 	Duration time.Duration
 	Stats    map[string]int64 // bounded counters: "memory_bytes", "host_calls", ...

@@ -32,7 +32,10 @@ type Tool struct {
 	Needs        []capability.Name
 	// Secrets names the secrets that one call's arguments ask for, beside those in Needs: the call needs
 	// secret.bind:<NAME> for each, as if Needs listed it. nil: none.
-	Secrets     func(arguments document.Document) []string
+	Secrets func(arguments document.Document) []string
+	// Stands is what an open need (some host) most likely stands for in a call with these arguments; false when that cannot
+	// be told. It words a denial for the operator, who has to name the host, and decides nothing. nil: it cannot be told.
+	Stands      func(need capability.Name, arguments document.Document) (capability.Name, bool)
 	Risk        approval.Risk
 	Approval    approval.Mode // the tool's own policy; core and host rules can only make it stricter
 	Recovery    string        // "read", "idempotent", "reconcile" or "manual"

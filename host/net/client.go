@@ -51,9 +51,9 @@ func (g *Gate) Client(c Caller) *http.Client {
 	return g.client(w)
 }
 
-// openForAll is what to type when t leads to a private address.
+// openForAll is what the operator would do when t leads to a private address.
 func openForAll(t egress.Target) string {
-	return ": to open it, add " + t.Origin() + " to network.allow_private in config.yaml"
+	return "add " + t.Origin() + " to network.allow_private in config.yaml"
 }
 
 // way is what is special about one client.
@@ -158,7 +158,7 @@ func (c *clientTransport) dial(ctx context.Context, scheme, address string) (std
 		return nil, fmt.Errorf("net: resolve %s: %w", t.Host(), err)
 	}
 	if v.Reason == egress.PrivateAddress {
-		v.Sentence += c.hint(t)
+		v.Remedy = c.hint(t)
 	}
 	if err := c.record(ctx, "", t, found, v); err != nil {
 		return nil, err

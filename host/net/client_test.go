@@ -197,18 +197,25 @@ func TestRefusalsOfPrivateAddressesSayWhatToType(t *testing.T) {
 	w.serve("10.0.0.1:80", say("here"))
 	named, every := anywhere(t), anywhere(t)
 	named.Grants = snapshot(t, "net.fetch:a.example")
-	const line, grant = "add http://a.example:80 to network.allow_private in config.yaml", "run `portcullis plugin grant web net.fetch:a.example`"
+	const line, grant = "add http://a.example:80 to network.allow_private in config.yaml", "portcullis plugin grant web net.fetch:a.example"
 	for _, c := range []struct {
-		call PluginCall
-		open []string
-		says []string
+		call   PluginCall
+		open   []string
+		remedy string
 	}{
-		{every, nil, []string{"10.0.0.1", "to open it, " + line + ", and " + grant}},
-		{named, nil, []string{"10.0.0.1", "to open it, " + line}},
-		{every, []string{"http://a.example:80"}, []string{"only for plugins with a grant that names it: " + grant}},
+		{every, nil, line + ", and run `" + grant + "`"},
+		{named, nil, line},
+		{every, []string{"http://a.example:80"}, grant},
 	} {
-		reply, _ := get(t, plugin(t, w.gate(nil, c.open...), c.call), "http://a.example/")
-		faulty(t, reply, wire.CodeDenied, append(c.says, string(egress.PrivateAddress))...)
+		p := plugin(t, w.gate(nil, c.open...), c.call)
+		reply, _ := get(t, p, "http://a.example/")
+		faulty(t, reply, wire.CodeDenied, "10.0.0.1", string(egress.PrivateAddress))
+		if m := reply.Fault.Message; strings.Contains(m, "portcullis ") || strings.Contains(m, ".yaml") {
+			t.Errorf("the plugin is told what only the operator can do: %s", m)
+		}
+		if got := p.Remedy(); got != c.remedy {
+			t.Errorf("remedy %q, want %q", got, c.remedy)
+		}
 	}
 	if _, body := get(t, plugin(t, w.gate(nil, "http://a.example:80"), named), "http://a.example/"); body != "here" {
 		t.Errorf("body %q", body)

@@ -176,6 +176,9 @@ func (p *PluginHTTP) deny(ctx context.Context, x exchange, found []netip.Addr, v
 	if !x.target.Zero() {
 		where += " to " + x.target.Origin()
 	}
+	p.mu.Lock()
+	p.remedy = v.Remedy
+	p.mu.Unlock()
 	return faultf(code, "%s is refused (%s): %s", where, v.Reason, v.Sentence)
 }
 

@@ -38,7 +38,7 @@ func (p *PluginHTTP) Explain(method, url string) Explanation {
 	if ip, literal := x.Target.Address(); literal {
 		x.Address = egress.CheckAddresses([]egress.Address{{Addr: ip, Class: Classify(ip)}}, p.opened(x.Target).opened(x.Target))
 		if x.Address.Reason == egress.PrivateAddress {
-			x.Address.Sentence += p.howToOpen(x.Target)
+			x.Address.Remedy = p.howToOpen(x.Target)
 		}
 	}
 	return x

@@ -43,7 +43,7 @@ func (p *PluginHTTP) laneTo(ctx context.Context, t egress.Target) (*lane, []neti
 		v, err = refuse(egress.DNSFailure, "the name could not be resolved in time"), nil
 	}
 	if v.Reason == egress.PrivateAddress {
-		v.Sentence += p.howToOpen(t)
+		v.Remedy = p.howToOpen(t)
 	}
 	if err != nil || !v.Allowed {
 		return nil, found, v, err

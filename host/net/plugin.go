@@ -46,8 +46,9 @@ type PluginHTTP struct {
 	life     context.Context
 	end      context.CancelFunc
 
-	mu    sync.Mutex // guards lanes
-	lanes map[string]*lane
+	mu     sync.Mutex // guards what follows
+	lanes  map[string]*lane
+	remedy string
 }
 
 // Plugin makes the HTTP of one plugin call. An error means that the manifest's egress or credentials are not valid,
@@ -93,9 +94,23 @@ func (p *PluginHTTP) Close() {
 	}
 }
 
+// Remedy is what the operator would type or edit so that the request that was refused last is let through; empty when
+// nothing was refused, or nothing helps. It is for the operator alone: the plugin and the model behind it are told what was
+// refused, and not how that could be changed.
+func (p *PluginHTTP) Remedy() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.remedy
+}
+
 // judge asks the four layers in turn; the first refusal is the answer. Addresses come later.
 func (p *PluginHTTP) judge(method string, t egress.Target) egress.Verdict {
-	if v := p.judgeDeclared(method, t, p.named(t)); !v.Allowed {
+	named := p.named(t)
+	if v := p.judgeDeclared(method, t, named); !v.Allowed {
+		if !named && p.judgeDeclared(method, t, true).Allowed { // the manifest leaves the host open, and nobody named this one
+			return p.grantable(NotGranted, "plugin "+p.call.Plugin+" is not granted "+t.Capabilities()[0].String()+
+				" by name, and a grant of every host covers public hosts on the usual ports", t.Capabilities())
+		}
 		v.Sentence = "plugin " + p.call.Plugin + " does not declare this request: " + v.Sentence
 		return v
 	}
@@ -104,18 +119,35 @@ func (p *PluginHTTP) judge(method string, t egress.Target) egress.Verdict {
 		return refuse(NotGranted, "no grant can name "+t.Host())
 	}
 	if !slices.ContainsFunc(uses, p.call.Grants.Allows) {
-		return refuse(NotGranted, "plugin "+p.call.Plugin+" is not granted "+uses[0].String()+
-			": run `portcullis plugin grant "+p.call.Plugin+" "+uses[0].String()+"`")
+		return p.grantable(NotGranted, "plugin "+p.call.Plugin+" is not granted "+uses[0].String(), uses)
 	}
 	if !slices.ContainsFunc(uses, p.call.Capabilities.Allows) {
-		return refuse(NotInCore, "core "+p.call.Core+" does not have "+uses[0].String()+": add it to capabilities in its agent.yaml")
+		return p.grantable(NotInCore, "core "+p.call.Core+" does not have "+uses[0].String(), uses)
 	}
 	if p.call.CoreRules != nil {
 		if v := p.call.CoreRules.Check(method, t); !v.Allowed {
-			return refuse(NotInCore, "egress in the agent.yaml of core "+p.call.Core+" leaves this out: "+v.Sentence)
+			v = refuse(NotInCore, "the egress rules of core "+p.call.Core+" leave this out: "+v.Sentence)
+			v.Remedy = "add a rule for it to egress in cores/" + p.call.Core + "/agent.yaml"
+			return v
 		}
 	}
 	return egress.Verdict{Allowed: true, Reason: egress.Allowed}
+}
+
+// grantable is a refusal that a grant would undo.
+func (p *PluginHTTP) grantable(r egress.Reason, sentence string, uses []capability.Name) egress.Verdict {
+	v := refuse(r, sentence)
+	v.Remedy = p.grantLine(uses)
+	return v
+}
+
+// grantLine is the command that grants the first of uses, also to the core when it has none of them.
+func (p *PluginHTTP) grantLine(uses []capability.Name) string {
+	core := p.call.Core
+	if slices.ContainsFunc(uses, p.call.Capabilities.Allows) {
+		core = ""
+	}
+	return capability.GrantLine(p.call.Plugin, uses[0].String(), core)
 }
 
 // judgeDeclared asks the manifest. Where it leaves the host open ("*", only the caller knows), a pattern still
@@ -159,16 +191,15 @@ func (p *PluginHTTP) opened(t egress.Target) Allowances {
 	return Allowances{}
 }
 
-// howToOpen is what to type when t leads to a private address.
+// howToOpen is what the operator would do when t leads to a private address.
 func (p *PluginHTTP) howToOpen(t egress.Target) string {
 	hint := openForAll(t)
 	if !p.named(t) {
-		place := t.Capabilities()[0].String()
-		grant := "run `portcullis plugin grant " + p.call.Plugin + " " + place + "`"
-		if p.gate.private.opened(t) != nil {
-			return ": it is opened, but only for plugins with a grant that names it: " + grant
+		grant := p.grantLine(t.Capabilities())
+		if p.gate.private.opened(t) != nil { // for plugins with a grant that names it
+			return grant
 		}
-		hint += ", and " + grant
+		hint += ", and run `" + grant + "`"
 	}
 	return hint
 }

@@ -64,25 +64,34 @@ func TestEachLayerAloneRefuses(t *testing.T) {
 		change func(*PluginCall)
 		reason egress.Reason
 		says   string
+		remedy string
 	}{
-		"nothing declared":  {func(c *PluginCall) { c.Egress = nil }, egress.HostNotAllowed, "plugin web does not declare this request"},
-		"host not declared": {func(c *PluginCall) { c.Egress = []wire.Egress{{Host: "b.example"}} }, egress.HostNotAllowed, "no rule allows the host a.example"},
-		"port not declared": {func(c *PluginCall) { c.Egress = []wire.Egress{{Host: "a.example", Port: 8443}} }, egress.PortNotAllowed, "port 443"},
-		"method":            {func(c *PluginCall) { c.Egress = []wire.Egress{{Host: "a.example", Methods: []string{"POST"}}} }, egress.MethodNotAllowed, "GET"},
-		"path":              {func(c *PluginCall) { c.Egress = []wire.Egress{{Host: "a.example", PathPrefix: "/v1"}} }, egress.PathNotAllowed, "/v1"},
-		"no grant":          {func(c *PluginCall) { c.Grants = snapshot(t) }, NotGranted, "run `portcullis plugin grant web net.fetch:a.example`"},
-		"other grant":       {func(c *PluginCall) { c.Grants = snapshot(t, "net.fetch:b.example", "net.fetch:a.example:80", "kv") }, NotGranted, "plugin web is not granted net.fetch:a.example"},
-		"no capability":     {func(c *PluginCall) { c.Capabilities = snapshot(t) }, NotInCore, "core assistant does not have net.fetch:a.example: add it to capabilities in its agent.yaml"},
-		"core rules":        {func(c *PluginCall) { c.CoreRules = rules(egress.Rule{Host: "b.example"}) }, NotInCore, "egress in the agent.yaml of core assistant leaves this out: no rule allows the host a.example"},
-		"empty core rules":  {func(c *PluginCall) { c.CoreRules = rules() }, NotInCore, "core assistant leaves this out"},
+		"nothing declared":  {func(c *PluginCall) { c.Egress = nil }, egress.HostNotAllowed, "plugin web does not declare this request", ""},
+		"host not declared": {func(c *PluginCall) { c.Egress = []wire.Egress{{Host: "b.example"}} }, egress.HostNotAllowed, "no rule allows the host a.example", ""},
+		"port not declared": {func(c *PluginCall) { c.Egress = []wire.Egress{{Host: "a.example", Port: 8443}} }, egress.PortNotAllowed, "port 443", ""},
+		"method":            {func(c *PluginCall) { c.Egress = []wire.Egress{{Host: "a.example", Methods: []string{"POST"}}} }, egress.MethodNotAllowed, "GET", ""},
+		"path":              {func(c *PluginCall) { c.Egress = []wire.Egress{{Host: "a.example", PathPrefix: "/v1"}} }, egress.PathNotAllowed, "/v1", ""},
+		"no grant":          {func(c *PluginCall) { c.Grants = snapshot(t) }, NotGranted, "plugin web is not granted net.fetch:a.example", "portcullis plugin grant web net.fetch:a.example"},
+		"other grant":       {func(c *PluginCall) { c.Grants = snapshot(t, "net.fetch:b.example", "net.fetch:a.example:80", "kv") }, NotGranted, "plugin web is not granted net.fetch:a.example", "portcullis plugin grant web net.fetch:a.example"},
+		"neither grant":     {func(c *PluginCall) { c.Grants, c.Capabilities = snapshot(t), snapshot(t) }, NotGranted, "plugin web is not granted net.fetch:a.example", "portcullis plugin grant web net.fetch:a.example --core assistant"},
+		"no capability":     {func(c *PluginCall) { c.Capabilities = snapshot(t) }, NotInCore, "core assistant does not have net.fetch:a.example", "portcullis plugin grant web net.fetch:a.example --core assistant"},
+		"core rules":        {func(c *PluginCall) { c.CoreRules = rules(egress.Rule{Host: "b.example"}) }, NotInCore, "the egress rules of core assistant leave this out: no rule allows the host a.example", "add a rule for it to egress in cores/assistant/agent.yaml"},
+		"empty core rules":  {func(c *PluginCall) { c.CoreRules = rules() }, NotInCore, "core assistant leave this out", "add a rule for it to egress in cores/assistant/agent.yaml"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, b := newWorld(t), &book{}
 			w.name("a.example", public)
 			call := anywhere(t)
 			c.change(&call)
-			reply, _ := get(t, plugin(t, w.gate(b), call), "https://a.example/x")
+			p := plugin(t, w.gate(b), call)
+			reply, _ := get(t, p, "https://a.example/x")
 			faulty(t, reply, wire.CodeDenied, string(c.reason), c.says)
+			if m := reply.Fault.Message; strings.Contains(m, "portcullis ") || strings.Contains(m, ".yaml") {
+				t.Errorf("the plugin is told what only the operator can do: %s", m)
+			}
+			if got := p.Remedy(); got != c.remedy {
+				t.Errorf("remedy %q, want %q", got, c.remedy)
+			}
 			if n := w.questions(); n != 0 || len(w.dials()) != 0 {
 				t.Errorf("%d questions were asked", n)
 			}
@@ -121,13 +130,13 @@ func TestOpenManifestWithANamedGrant(t *testing.T) {
 		url, grant string
 		want       egress.Reason
 	}{
-		{"http://127.0.0.1:8080/", "net.fetch:*", egress.HostNotAllowed},
-		{"http://127.0.0.1:8080/", "net.fetch:127.0.0.1", egress.HostNotAllowed}, // port 80 was granted
+		{"http://127.0.0.1:8080/", "net.fetch:*", NotGranted},
+		{"http://127.0.0.1:8080/", "net.fetch:127.0.0.1", NotGranted}, // port 80 was granted
 		{"http://127.0.0.1:8080/", "net.fetch:127.0.0.1:8080", egress.Allowed},
 		{"http://127.0.0.1:8080/", "net.fetch:127.0.0.1:*", egress.Allowed},
-		{"http://localhost:8080/", "net.fetch:*", egress.PrivateHostname},
+		{"http://localhost:8080/", "net.fetch:*", NotGranted},
 		{"http://localhost:8080/", "net.fetch:localhost:8080", egress.Allowed},
-		{"http://a.example:8080/", "net.fetch:*", egress.PortNotAllowed},
+		{"http://a.example:8080/", "net.fetch:*", NotGranted},
 		{"http://a.example:8080/", "net.fetch:a.example:8080", egress.Allowed},
 		{"http://169.254.169.254/", "net.fetch:169.254.169.254", egress.MetadataAddress},
 		{"http://metadata.google.internal/", "net.fetch:metadata.google.internal", egress.MetadataHostname},
@@ -140,7 +149,12 @@ func TestOpenManifestWithANamedGrant(t *testing.T) {
 		w.serve(public+":8080", say("there"))
 		call := anywhere(t)
 		call.Grants = snapshot(t, c.grant)
-		reply, _ := get(t, plugin(t, w.gate(b, "http://127.0.0.1:8080", "http://localhost:8080"), call), c.url)
+		p := plugin(t, w.gate(b, "http://127.0.0.1:8080", "http://localhost:8080"), call)
+		reply, _ := get(t, p, c.url)
+		target, _ := egress.ParseURL(c.url)
+		if grant := "portcullis plugin grant web " + target.Capabilities()[0].String(); c.want == NotGranted && p.Remedy() != grant {
+			t.Errorf("%s with %s: remedy %q, want %q", c.url, c.grant, p.Remedy(), grant)
+		}
 		if got := b.all(); len(got) != 1 || got[0].Reason != c.want || (reply.Fault == nil) != (c.want == egress.Allowed) {
 			t.Errorf("%s with %s: audit %+v, reply %+v", c.url, c.grant, got, reply)
 		}

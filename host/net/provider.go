@@ -35,7 +35,7 @@ func (g *Gate) ProviderClient(name, base string, also Allowances) (*http.Client,
 		return metadataName(t)
 	}
 	w.hint = func(egress.Target) string {
-		return ": to open it, add allow_private: true below providers." + name + " in config.yaml"
+		return "add allow_private: true below providers." + name + " in config.yaml"
 	}
 	return g.client(w), nil
 }

@@ -39,19 +39,23 @@ const (
 	TooManyRedirects egress.Reason = "too_many_redirects"
 )
 
-// RefusedError says that policy refused to connect. It holds an origin, a code and a sentence for people; nothing
+// RefusedError says that policy refused to connect. It holds an origin, a code and sentences for people; nothing
 // of path, query or header.
 type RefusedError struct {
 	Origin   string // empty when the URL could not be read
 	Reason   egress.Reason
 	Sentence string
+	Remedy   string // what the operator would type or edit; may be empty
 }
 
-// Error is the origin, the sentence and the code.
+// Error is the origin, the sentence, the code and the remedy: who speaks for the host itself tells the operator.
 func (e *RefusedError) Error() string {
 	s := e.Sentence + " (" + string(e.Reason) + ")"
 	if e.Origin != "" {
 		s = e.Origin + ": " + s
+	}
+	if e.Remedy != "" {
+		s += ": to open it, " + e.Remedy
 	}
 	return "net: refused: " + s
 }
@@ -61,7 +65,7 @@ func (e *RefusedError) Error() string {
 func (e *RefusedError) Refused() bool { return true }
 
 func refused(t egress.Target, v egress.Verdict) *RefusedError {
-	return &RefusedError{t.Origin(), v.Reason, v.Sentence}
+	return &RefusedError{t.Origin(), v.Reason, v.Sentence, v.Remedy}
 }
 
 func refuse(r egress.Reason, sentence string) egress.Verdict {

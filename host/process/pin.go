@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/b3abf3ee/portcullis/policy/shellword"
 )
 
 // maxProgram bounds an executable that is hashed.
@@ -123,7 +125,7 @@ func (f Finder) Pin(ctx context.Context, name, dir, workspace string) (*Pinned, 
 	}
 	file, err := os.OpenFile(real, os.O_RDONLY|openFlags, 0)
 	if err != nil {
-		return nil, &PinError{NotReadable, real, "cannot be read, so that it cannot be pinned", "chmod +r " + real}
+		return nil, &PinError{NotReadable, real, "cannot be read, so that it cannot be pinned", "chmod +r " + shellword.Quote(real)}
 	}
 	p := &Pinned{Asked: name, Found: found, Path: real, file: file}
 	if err := p.read(ctx, f.Digests); err != nil {
@@ -156,11 +158,11 @@ func (f Finder) judge(real string, info fs.FileInfo) error {
 	mode := info.Mode()
 	switch uid, known := owner(info); {
 	case mode&0o111 == 0:
-		return &PinError{NotExecuting, real, "is not executable", "chmod +x " + real}
+		return &PinError{NotExecuting, real, "is not executable", "chmod +x " + shellword.Quote(real)}
 	case mode&(fs.ModeSetuid|fs.ModeSetgid) != 0:
 		return &PinError{SetID, real, "runs with the rights of another user or group", "run a program without that mode"}
 	case mode&0o022 != 0 && modesCount:
-		return &PinError{OthersWrite, real, "can be written by others", "chmod go-w " + real}
+		return &PinError{OthersWrite, real, "can be written by others", "chmod go-w " + shellword.Quote(real)}
 	case known && f.UID >= 0 && uid != 0 && uid != f.UID:
 		return &PinError{OthersWrite, real, "belongs to another user", "use one that belongs to root or you"}
 	}
@@ -170,7 +172,7 @@ func (f Finder) judge(real string, info fs.FileInfo) error {
 			return &PinError{NotReadable, dir, "cannot be looked at", ""}
 		}
 		if info.Mode()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
-			return &PinError{OthersWrite, dir, "can be written by everybody, so that what lies in it can be exchanged", "chmod o-w " + dir}
+			return &PinError{OthersWrite, dir, "can be written by everybody, so that what lies in it can be exchanged", "chmod o-w " + shellword.Quote(dir)}
 		}
 		if dir == filepath.Dir(dir) {
 			break

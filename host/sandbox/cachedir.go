@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+
+	"github.com/b3abf3ee/portcullis/policy/shellword"
 )
 
 // engineVersion names the engine whose machine code a cache folder holds. The
@@ -60,7 +62,7 @@ func checkOwnFolder(d string) error {
 	case !info.IsDir():
 		return fmt.Errorf("sandbox: cache folder %s is a link or a file: name a folder", d)
 	case writableByOthers(info):
-		return fmt.Errorf("sandbox: cache folder %s can be written by others, and it holds machine code: run chmod 700 %s", d, d)
+		return fmt.Errorf("sandbox: cache folder %s can be written by others, and it holds machine code: run chmod 700 %s", d, shellword.Quote(d))
 	case !ownedByUs(info):
 		return fmt.Errorf("sandbox: cache folder %s belongs to another user, and it holds machine code: name a folder of your own", d)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/b3abf3ee/portcullis/host/sandbox/wasmbin"
+	"github.com/b3abf3ee/portcullis/policy/capability"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
@@ -119,13 +120,10 @@ func (m *binary) checkImport(sp spec, imp binImport, host served) *LoadError {
 	}
 	if need := abilityOf(known.Needs); !sp.granted.Has(need) && !sp.describing {
 		word := known.Needs
-		switch word {
-		case wire.CapNetFetch:
-			word += ":<host>"
-		case wire.CapSecretBind:
-			word += ":<NAME>"
+		if name, err := capability.Parse(word); err == nil {
+			word = name.Example()
 		}
-		return refuse(sp.name, CodeNotGranted, "asks for %s, not granted: grant %s with `portcullis plugin grant %s %s`", imp.name, word, sp.name, word)
+		return refuse(sp.name, CodeNotGranted, "asks for %s, not granted: `%s`", imp.name, capability.GrantLine(sp.name, word, ""))
 	}
 	return nil
 }

@@ -125,7 +125,7 @@ func TestUngrantedImportsAreRefused(t *testing.T) {
 				word = "secret.bind:<NAME>"
 			}
 			_, err := e.LoadForeign(t.Context(), sandbox.Foreign{Name: "web", Wasm: wasm, Exports: []string{"run"}, Granted: everything &^ grant})
-			wantRefused(t, err, sandbox.CodeNotGranted, "plugin web asks for "+fn+", not granted: grant "+word+" with `portcullis plugin grant web "+word+"`")
+			wantRefused(t, err, sandbox.CodeNotGranted, "plugin web asks for "+fn+", not granted: `portcullis plugin grant web "+word+"`")
 		}
 		loadWith(t, e, sandbox.Foreign{Name: "web", Wasm: wasm, Exports: []string{"run"}, Granted: grant})
 	}

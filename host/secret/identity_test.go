@@ -95,7 +95,7 @@ func TestTheIdentityMoves(t *testing.T) {
 		where    string
 	}{{inFile, inRing, "the keyring of the system"}, {inRing, inFile, filepath.Join(home, IdentityName)}} {
 		var fault *FileError
-		if _, err := step.to.List(t.Context()); !errors.As(err, &fault) || !strings.Contains(fault.Error(), step.where+" does not hold the identity yet; type: portcullis secrets rotate") {
+		if _, err := step.to.List(t.Context()); !errors.As(err, &fault) || !strings.Contains(fault.Error(), step.where+" does not hold the identity yet: `portcullis secrets rotate`") {
 			t.Errorf("before it was moved: %v", err)
 		}
 		if _, err := step.to.Set(t.Context(), "B_KEY", Content{Value: value}); !errors.As(err, &fault) {

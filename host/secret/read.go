@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/b3abf3ee/portcullis/policy/redact"
+	"github.com/b3abf3ee/portcullis/policy/shellword"
 )
 
 // Why is the stable code of why a secret is not given out.
@@ -78,7 +79,7 @@ func (d Reader) direct(r Ref) (string, error) {
 		}
 		data, err := readPrivate(path, redact.MaxValue)
 		if err != nil {
-			return "", unreadable(r, err)
+			return "", unreadable(r, path, err)
 		}
 		text = string(data)
 	default:
@@ -100,9 +101,9 @@ func (d Reader) fromVault(ctx context.Context, r Ref) (string, time.Time, error)
 	case err != nil:
 		return "", time.Time{}, err
 	case !ok:
-		return "", time.Time{}, &UnavailableError{r, Missing, "is not there; type: portcullis secrets set " + r.Name}
+		return "", time.Time{}, &UnavailableError{r, Missing, "is not there: `portcullis secrets set " + r.Name + "`"}
 	case e.expired(d.Clock()):
-		return "", time.Time{}, &UnavailableError{r, Expired, "expired on " + e.Expires.UTC().Format(time.DateOnly) + "; type: portcullis secrets rotate " + r.Name}
+		return "", time.Time{}, &UnavailableError{r, Expired, "expired on " + e.Expires.UTC().Format(time.DateOnly) + ": `portcullis secrets rotate " + r.Name + "`"}
 	case e.From.Zero():
 		return e.value(), e.Expires, nil
 	}
@@ -145,12 +146,12 @@ var (
 )
 
 // unreadable keeps what a person can mend apart from what this host could not do.
-func unreadable(r Ref, err error) error {
+func unreadable(r Ref, path string, err error) error {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return &UnavailableError{r, Missing, "does not exist"}
 	case errors.Is(err, errOpen):
-		return &UnavailableError{r, Unreadable, "can be read by other users; run: chmod 600 " + r.Name}
+		return &UnavailableError{r, Unreadable, "can be read by other users; run: chmod 600 " + shellword.Quote(path)}
 	case errors.Is(err, errNotPlain), errors.Is(err, errTooLarge):
 		return &UnavailableError{r, Unreadable, err.Error()}
 	}

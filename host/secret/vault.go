@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/b3abf3ee/portcullis/policy/shellword"
+
 	"filippo.io/age"
 	"github.com/gofrs/flock"
 )
@@ -92,7 +94,7 @@ func (v *Vault) decrypted(ctx context.Context, identities func(context.Context) 
 	if errors.Is(err, os.ErrNotExist) {
 		if v.ring != nil { // only then can it be elsewhere, and only then may the keyring be asked
 			if moved, elseErr := v.elsewhere(ctx); elseErr == nil && len(moved) > 0 {
-				return nil, &FileError{v.Where(), "does not hold the identity yet; type: portcullis secrets rotate", err}
+				return nil, &FileError{v.Where(), "does not hold the identity yet: `portcullis secrets rotate`", err}
 			}
 		}
 		return nil, &FileError{v.Where(), map[bool]string{true: "has no identity", false: "is missing"}[v.inRing] + ", and " + FileName + " cannot be read without it: restore it from a backup, or move " + FileName + " away and set the secrets again", err}
@@ -122,7 +124,7 @@ func (v *Vault) decrypted(ctx context.Context, identities func(context.Context) 
 func fileFault(path string, err error) error {
 	switch {
 	case errors.Is(err, errOpen):
-		return &FileError{path, "can be read by other users; run: chmod 600 " + path, err}
+		return &FileError{path, "can be read by other users; run: chmod 600 " + shellword.Quote(path), err}
 	case errors.Is(err, errNotPlain), errors.Is(err, errTooLarge):
 		return &FileError{path, err.Error() + ": move it away", err}
 	}

@@ -31,12 +31,14 @@ const (
 )
 
 // Verdict is one answer. The zero Verdict is a refusal. Sentence is for people; it names host, port and method but
-// never path, query or userinfo, which may hold a credential.
+// never path, query or userinfo, which may hold a credential. It may reach whoever asked, a plugin or a model; what only
+// the operator can do about a refusal is in Remedy.
 type Verdict struct {
 	Allowed  bool
 	Reason   Reason
 	Rule     string // the rule that allowed, or that came nearest; empty when none is for the host
 	Sentence string
+	Remedy   string // what the operator would type or edit; shown to nobody else; may be empty
 }
 
 func refuse(r Reason, sentence string) Verdict { return Verdict{Reason: r, Sentence: sentence} }

@@ -75,6 +75,8 @@ func (c *checker) egress() {
 	for i, e := range c.m.Egress {
 		path := fmt.Sprintf("egress[%d]", i)
 		switch {
+		case addressLike(e.Host):
+			c.add(path+".host", "%q is an address, which an operator grants and a plugin does not ask for: write *, and net.fetch:ADDRESS is granted", e.Host)
 		case !hostPattern(e.Host):
 			c.add(path+".host", "%q is not a host name, *.name or *", e.Host)
 		case metadataHost(strings.TrimPrefix(e.Host, "*.")):
@@ -107,6 +109,13 @@ func metadataHost(s string) bool {
 		return true
 	}
 	return false
+}
+
+// addressLike reports what was meant as an IP address, whatever its spelling: no top-level domain begins with a digit.
+// Source: RFC 3696 section 2.
+func addressLike(s string) bool {
+	last := s[strings.LastIndexByte(s, '.')+1:]
+	return strings.HasPrefix(s, "[") || strings.Count(s, ":") > 1 || last != "" && '0' <= last[0] && last[0] <= '9'
 }
 
 // hostPattern allows *, or labels of lower-case letters, digits and dashes. A

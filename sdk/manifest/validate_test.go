@@ -54,6 +54,9 @@ func TestEachRuleReportsItsPath(t *testing.T) {
 			m.Tools[0].Capabilities = nil
 		}, "egress", "does not ask for net.fetch"},
 		{func(m *manifest.Manifest) { m.Egress[0].Host = "https://a" }, "egress[0].host", "is not a host name"},
+		{func(m *manifest.Manifest) { m.Egress[0].Host = "127.0.0.1" }, "egress[0].host", "is an address, which an operator grants"},
+		{func(m *manifest.Manifest) { m.Egress[0].Host = "[::1]" }, "egress[0].host", "is an address, which an operator grants"},
+		{func(m *manifest.Manifest) { m.Egress[0].Host = "fd00::1" }, "egress[0].host", "is an address, which an operator grants"},
 		{func(m *manifest.Manifest) { m.Egress[0].Host = "*.*.a" }, "egress[0].host", "is not a host name"},
 		{func(m *manifest.Manifest) { m.Egress[0].Host = "EXAMPLE.com" }, "egress[0].host", "is not a host name"},
 		{func(m *manifest.Manifest) { m.Egress[0].Port = 65536 }, "egress[0].port", "65536"},

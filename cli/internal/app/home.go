@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
+	"github.com/b3abf3ee/portcullis/policy/shellword"
 )
 
 // HomeVariable names the home when no flag does.
@@ -79,13 +80,13 @@ func (h Home) Check() error {
 		return &console.Problem{
 			Code: "home_open_to_others", Exit: console.ExitUsage,
 			Message: fmt.Sprintf("%s has mode %04o: other users of this machine can look into it", h.Path, info.Mode().Perm()),
-			Remedy:  "chmod 700 " + console.Quote(h.Path),
+			Remedy:  "chmod 700 " + shellword.Quote(h.Path),
 		}
 	case info.Mode().Perm()&0o700 != 0o700:
 		return &console.Problem{
 			Code: "home_closed", Exit: console.ExitUsage,
 			Message: fmt.Sprintf("%s has mode %04o: its own operator cannot read, write and enter it", h.Path, info.Mode().Perm()),
-			Remedy:  "chmod 700 " + console.Quote(h.Path),
+			Remedy:  "chmod 700 " + shellword.Quote(h.Path),
 		}
 	}
 	return nil

@@ -146,7 +146,7 @@ func sayCalled(out, notes *console.Text, r effect.Result, v redact.View) {
 	if r.Sentence != "" {
 		notes.Advice("  ", r.Sentence)
 	}
-	if r.Remedy != "" {
+	if r.Remedy != "" && !strings.Contains(r.Sentence, r.Remedy) {
 		notes.Say("  to change that: %s", console.Command(r.Remedy))
 	}
 }

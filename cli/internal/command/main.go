@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"syscall"
 
 	"github.com/urfave/cli/v2"
 
@@ -97,6 +98,9 @@ func (s *shell) finish(ctx context.Context, err error) int {
 		return console.ExitNo
 	case noHome:
 		return console.ExitUsage
+	}
+	if errors.Is(err, syscall.EPIPE) { // who read us has seen enough
+		return console.ExitUnread
 	}
 	p := s.redacted(ctx, s.placed(problemOf(ctx, err)))
 	if s.out.Fail(p) != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
 	"github.com/b3abf3ee/portcullis/host/plugin"
 	"github.com/b3abf3ee/portcullis/policy/capability"
+	"github.com/b3abf3ee/portcullis/policy/shellword"
 	"github.com/b3abf3ee/portcullis/sdk/manifest"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
@@ -49,7 +50,7 @@ func (s *shell) builtIn(typed string) (string, error) {
 		_, err := os.Stat(filepath.Join(dir, manifest.FileName))
 		if filepath.Ext(path) == ".wasm" && errors.Is(err, fs.ErrNotExist) {
 			p := usage("%s has no %s beside it", typed, manifest.FileName)
-			p.Code, p.Remedy = "plugin_source_manifest_missing", "make a plugin of it first: `portcullis plugin pack "+console.Quote(typed)+"`"
+			p.Code, p.Remedy = "plugin_source_manifest_missing", "make a plugin of it first: `portcullis plugin pack "+shellword.Quote(typed)+"`"
 			return "", p
 		}
 		return dir, nil
@@ -60,7 +61,7 @@ func (s *shell) builtIn(typed string) (string, error) {
 		}
 	}
 	p := usage("%s has no %s", typed, manifest.FileName)
-	p.Code, p.Remedy = "plugin_source_manifest_missing", "build it first: `portcullis plugin build "+console.Quote(typed)+"`"
+	p.Code, p.Remedy = "plugin_source_manifest_missing", "build it first: `portcullis plugin build "+shellword.Quote(typed)+"`"
 	return "", p
 }
 
@@ -132,7 +133,7 @@ func concrete(m *manifest.Manifest, name string) []string {
 		}
 	}
 	if len(out) == 0 {
-		out = []string{console.Quote(parsed.Example())}
+		out = []string{shellword.Quote(parsed.Example())}
 	}
 	return out
 }

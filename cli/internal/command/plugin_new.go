@@ -8,6 +8,7 @@ import (
 
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
 	"github.com/b3abf3ee/portcullis/cli/internal/scaffold"
+	"github.com/b3abf3ee/portcullis/policy/shellword"
 )
 
 // pluginGo is the language version of a new plugin: what the sdk needs.
@@ -35,7 +36,7 @@ func (s *shell) pluginNew() *cli.Command {
 			if err := scaffold.Write(scaffold.Spec{Dir: dir, ID: name, Version: sdkVersion(), Go: pluginGo, Language: c.String("lang")}); err != nil {
 				return err
 			}
-			next := s.typed(scaffold.Commands(console.Quote(args[0]), name, c.String("lang")))
+			next := s.typed(scaffold.Commands(shellword.Quote(args[0]), name, c.String("lang")))
 			answer := struct {
 				ID   string   `json:"id"`
 				Dir  string   `json:"dir"`

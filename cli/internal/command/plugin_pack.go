@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
+	"github.com/b3abf3ee/portcullis/policy/shellword"
 	"github.com/b3abf3ee/portcullis/sdk/guestbuild"
 )
 
@@ -65,6 +66,6 @@ func (s *shell) pluginPack() *cli.Command {
 func (s *shell) answerBuilt(b buildAnswer, from string) error {
 	return s.out.Answer(b, func(t *console.Text) {
 		sayBuilt(t, b)
-		t.Say("next: `portcullis plugin install %s --core assistant`", console.Quote(from))
+		t.Say("next: `portcullis plugin install %s --core assistant`", shellword.Quote(from))
 	})
 }

@@ -123,7 +123,7 @@ func urlOf(u *host.URLExplanation) *urlAnswer {
 	switch u.Address.Reason {
 	case egress.Allowed:
 	case egress.PrivateAddress:
-		a.Address = u.Address.Sentence
+		a.Address = u.Address.Sentence + ": " + u.Address.Remedy
 	default: // nothing opens it
 		a.Refused = u.Address.Sentence
 	}

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -13,6 +14,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/approval"
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/turn"
+	"github.com/b3abf3ee/portcullis/policy/shellword"
 )
 
 func (s *shell) quickstart() *cli.Command {
@@ -148,7 +150,7 @@ func traced(r effect.Result) tracedEffect {
 func sayTraced(t *console.Text, n int, r effect.Result) {
 	t.Say("%s %s  %s in %s", console.Bold("effect "+string(rune('0'+n))+":"), console.Bold(r.Tool), statusStyle(r.Status), took(r.Duration))
 	sayStages(t, r.Stages)
-	if r.Remedy != "" {
+	if r.Remedy != "" && !strings.Contains(r.Sentence, r.Remedy) {
 		t.Say("  to change that: %s", console.Command(r.Remedy))
 	}
 	v := r.Views
@@ -181,7 +183,7 @@ func saySearched(t *console.Text, o quickstart.Outcome, kept string, all time.Du
 		t.Say("%s the planted secret is in %s", console.Bad("found:"), place)
 	}
 	if kept != "" {
-		t.Say("the home is kept in %s; look around with --home %s", kept, console.Quote(kept))
+		t.Say("the home is kept in %s; look around: `portcullis doctor --home %s`", kept, shellword.Quote(kept))
 	}
 	t.Say("all in %s; next: `portcullis init` makes a home of your own", took(all))
 }

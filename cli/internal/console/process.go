@@ -25,7 +25,11 @@ type Process struct {
 // shells count.
 const ExitInterrupted = 130
 
-// System is the real process. Call it once: it takes over SIGINT and SIGTERM.
+// ExitUnread is the exit code of a command whose reader left before its answer was out, as in `portcullis audit | head`:
+// 128 and the number of SIGPIPE, which a process that does not tidy up would have died of.
+const ExitUnread = 141
+
+// System is the real process. Call it once: it takes over SIGINT, SIGTERM and SIGPIPE.
 func System() Process {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -37,6 +41,9 @@ func System() Process {
 	}
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	// A reader that leaves is an error of the write and not the end of the process, which has temporary folders to take
+	// away. The signal is taken and dropped rather than ignored: what is ignored would be ignored in every program we start.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return Process{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: os.Getenv, Dir: dir, Program: program, Typed: typedAs(os.Args[0], dir),
 		Signals: signals,

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/b3abf3ee/portcullis/policy/shellword"
 )
 
 // Typing is how a command of this program must be typed by the person who reads it, so that it acts on the same home
@@ -31,19 +33,9 @@ func (y Typing) rewrite(command *regexp.Regexp, text string) string {
 		as = "portcullis"
 	}
 	if y.Home != "" {
-		as += " --home " + Quote(y.Home)
+		as += " --home " + shellword.Quote(y.Home)
 	}
 	return command.ReplaceAllString(text, "${1}"+strings.ReplaceAll(as, "$", "$$")+" ${2}")
-}
-
-// Quote makes one word of a text for a POSIX shell.
-func Quote(s string) string {
-	if s != "" && strings.IndexFunc(s, func(r rune) bool {
-		return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+@:,=", r)
-	}) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // typedAs tells how the program that was started as arg0 in dir is typed again: its bare name when PATH finds it, the
@@ -63,5 +55,5 @@ func typedAs(arg0, dir string) string {
 	if found, err := exec.LookPath(filepath.Base(arg0)); err == nil && filepath.Base(arg0) == name && found == arg0 {
 		return name
 	}
-	return Quote(arg0)
+	return shellword.Quote(arg0)
 }

@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/app"
-	"github.com/b3abf3ee/portcullis/cli/internal/console"
 	"github.com/b3abf3ee/portcullis/host/core"
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/plugin"
 	"github.com/b3abf3ee/portcullis/host/secret"
 	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/policy/capability"
+	"github.com/b3abf3ee/portcullis/policy/shellword"
 	"github.com/b3abf3ee/portcullis/store/sqlite"
 )
 
@@ -51,7 +51,7 @@ func (e *examination) database(ctx context.Context, furnished bool) (usable bool
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		if furnished {
 			e.add("store.check", Warn, "the database is gone, and with it grants, sessions, questions and the audit",
-				"copy a backup to "+path+"; without one, portcullis init begins a new one, and `portcullis plugin grant` grants again")
+				"copy a backup to "+path+"; without one, `portcullis init` begins a new one, and `portcullis plugin grant` grants again")
 			return true
 		}
 		e.ok("store.check", "there is no database yet; the first command makes one")
@@ -166,7 +166,7 @@ func (e *examination) grants(p plugin.Installed, granted capability.Snapshot, co
 				}
 			}
 			e.add("plugin.grants", Warn, fmt.Sprintf("plugin %s was granted %s, and core %s does not list it: its calls are denied there", p.ID, name, c.ID()),
-				"portcullis plugin grant "+p.ID+" "+console.Quote(grant)+" --core "+c.ID())
+				"portcullis plugin grant "+p.ID+" "+shellword.Quote(grant)+" --core "+c.ID())
 		}
 	}
 	if len(missing) == 0 && unlisted > 0 {
@@ -181,7 +181,7 @@ func (e *examination) grants(p plugin.Installed, granted capability.Snapshot, co
 		in = " --core " + cores[0].ID()
 	}
 	e.add("plugin.grants", Warn, fmt.Sprintf("plugin %s asks for %s and was not granted it: its calls are denied", p.ID, strings.Join(missing, ", ")),
-		"portcullis plugin grant "+p.ID+" "+console.Quote(strings.Replace(missing[0], ":HOST", ":example.org", 1))+in+", or leave it")
+		"portcullis plugin grant "+p.ID+" "+shellword.Quote(strings.Replace(missing[0], ":HOST", ":example.org", 1))+in+", or leave it")
 }
 
 // usedByTool reports whether a tool of the plugin needs the capability, which a core then has to list. What the module
@@ -252,7 +252,7 @@ func (e *examination) cache() {
 	case !info.IsDir():
 		e.add("cache.folder", Error, e.machine.Cache+" is not a folder", "move it away")
 	case info.Mode().Perm()&0o022 != 0:
-		e.add("cache.folder", Error, fmt.Sprintf("%s has mode %04o, and it holds machine code", e.machine.Cache, info.Mode().Perm()), "chmod 700 "+e.machine.Cache)
+		e.add("cache.folder", Error, fmt.Sprintf("%s has mode %04o, and it holds machine code", e.machine.Cache, info.Mode().Perm()), "chmod 700 "+shellword.Quote(e.machine.Cache))
 	default:
 		e.ok("cache.folder", e.machine.Cache+" is the operator's alone")
 	}

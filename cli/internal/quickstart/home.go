@@ -71,7 +71,7 @@ func (h *Home) Furnish(ctx context.Context, folders []string) (err error) {
 		pins = append(pins, core.Pin{ID: in.ID, Version: in.Version, Digest: in.Digest})
 	}
 	files := []core.File{
-		core.DefaultHostConfig(),
+		{Path: core.HostFile, Mode: 0o600, Bytes: []byte("schema_version: 1\ndefault_core: " + CoreID + "\n")},
 		{Path: path.Join(core.FolderName, CoreID, core.AgentFile), Mode: 0o600, Bytes: []byte(agent + pinned(pins))},
 		{Path: path.Join(core.FolderName, CoreID, core.SurfaceFolder, core.SoulFile), Mode: 0o600, Bytes: []byte(soul)},
 		{Path: path.Join(core.FolderName, CoreID, core.SurfaceFolder, "script.yaml"), Mode: 0o600, Bytes: []byte(script)},
