@@ -14,6 +14,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/outbox"
+	"github.com/b3abf3ee/portcullis/host/task"
 	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/policy/principal"
 	"github.com/b3abf3ee/portcullis/store/sqlite"
@@ -29,7 +30,10 @@ type book struct {
 	resolved map[id.Effect]bool
 	sent     map[id.Delivery]int
 	settled  map[id.Delivery]outbox.State // as it was acknowledged last
-	torn     bool                         // the log was damaged afterwards: nothing that was acknowledged need be there
+	worked   map[id.Task]int
+	over     map[id.Task]task.State // as it was acknowledged
+	heard    map[id.Task]bool
+	torn     bool // the log was damaged afterwards: nothing that was acknowledged need be there
 }
 
 // read takes the whole lines of a child's output. A line that the kill cut was no promise.
@@ -38,6 +42,7 @@ func read(out string) *book {
 		did: map[id.Effect]int{}, kept: map[id.Effect]bool{}, admitted: map[id.Turn]id.Session{},
 		effects: map[id.Effect]effect.Status{}, ended: map[id.Turn]turn.Outcome{}, resolved: map[id.Effect]bool{},
 		sent: map[id.Delivery]int{}, settled: map[id.Delivery]outbox.State{},
+		worked: map[id.Task]int{}, over: map[id.Task]task.State{}, heard: map[id.Task]bool{},
 	}
 	for line := range strings.Lines(out) {
 		w := strings.Fields(line)
@@ -61,6 +66,12 @@ func read(out string) *book {
 			b.sent[id.Delivery(w[1])]++
 		case "settled":
 			b.settled[id.Delivery(w[1])] = outbox.State(w[2])
+		case "worked":
+			b.worked[id.Task(w[1])]++
+		case "over":
+			b.over[id.Task(w[1])] = task.State(w[2])
+		case "heard":
+			b.heard[id.Task(w[1])] = true
 		}
 	}
 	return b
@@ -77,10 +88,11 @@ type state struct {
 	turns   map[id.Turn]turn.Record
 	effects map[id.Effect]effect.Record
 	owed    map[id.Delivery]outbox.Delivery
+	tasks   map[id.Task]task.Task
 }
 
 func (w *world) look(ctx context.Context) (state, error) {
-	st := state{map[id.Turn]turn.Record{}, map[id.Effect]effect.Record{}, map[id.Delivery]outbox.Delivery{}}
+	st := state{map[id.Turn]turn.Record{}, map[id.Effect]effect.Record{}, map[id.Delivery]outbox.Delivery{}, map[id.Task]task.Task{}}
 	sessions, err := w.store.Sessions(ctx, w.by, 500)
 	for _, s := range sessions {
 		turns, more := w.store.Turns(ctx, w.by, s.ID, 500)
@@ -104,6 +116,13 @@ func (w *world) look(ctx context.Context) (state, error) {
 	owed, err := w.store.Deliveries(ctx, w.by, "", 500)
 	for _, d := range owed {
 		st.owed[d.ID] = d
+	}
+	if err != nil {
+		return st, err
+	}
+	tasks, err := w.store.Tasks(ctx, w.by, "", "", 500)
+	for _, k := range tasks {
+		st.tasks[k.ID] = k
 	}
 	return st, err
 }
@@ -147,6 +166,10 @@ func hold(t *testing.T, path string, b *book) (faults []string) {
 		fault("recover deliveries: %v", err)
 		return faults
 	}
+	if _, err := w.store.RecoverTasks(ctx, w.epoch, time.Now()); err != nil {
+		fault("recover tasks: %v", err)
+		return faults
+	}
 	after, err := w.look(ctx)
 	if err != nil {
 		fault("look again: %v", err)
@@ -154,6 +177,7 @@ func hold(t *testing.T, path string, b *book) (faults []string) {
 	}
 	w.settled(ctx, before, after, b, fault)
 	w.delivered(before, after, b, fault)
+	w.worked(before, after, b, fault)
 	w.goesOn(ctx, t, fault)
 	return faults
 }

@@ -187,6 +187,9 @@ func runChild(path string) error {
 	if _, err := w.store.RecoverDeliveries(ctx, w.epoch, time.Now()); err != nil {
 		return err
 	}
+	if _, err := w.store.RecoverTasks(ctx, w.epoch, time.Now()); err != nil {
+		return err
+	}
 	res, err := w.ask(ctx, requestKey, "act twice")
 	if err != nil {
 		return errors.Join(err, w.close())
@@ -204,6 +207,9 @@ func runRecovery(path string) error {
 	_, err = w.store.Recover(ctx, w.epoch, time.Now())
 	if err == nil {
 		_, err = w.store.RecoverDeliveries(ctx, w.epoch, time.Now())
+	}
+	if err == nil {
+		_, err = w.store.RecoverTasks(ctx, w.epoch, time.Now())
 	}
 	return errors.Join(err, w.close())
 }
@@ -298,6 +304,9 @@ func (w *world) others(ctx context.Context, res turn.Result) error {
 		}
 	}
 	if err := w.store.ReleaseCompaction(ctx, got.Session, writer, time.Time{}); err != nil {
+		return err
+	}
+	if err := w.tasks(ctx, by, a.Turn, got.Session, got.Claim); err != nil {
 		return err
 	}
 	end := turn.Terminal{

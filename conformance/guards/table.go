@@ -32,7 +32,7 @@ func table() []guard {
 		verifying(), metering(), loading(), calling(), answering(),
 		deciding(), approving(), authority(), reaching(), keeping(),
 		surviving(), running(),
-		delivering(), recovering(),
+		delivering(), recovering(), tasking(),
 	)
 }
 

@@ -49,6 +49,13 @@ const (
 	DeliveryRecovered Kind = "delivery.recovered" // its host died or let its claim run out
 	DeliveryRequeued  Kind = "delivery.requeued"  // by the operator
 	DeliveryDropped   Kind = "delivery.dropped"   // by the operator
+
+	TaskQueued      Kind = "task.queued"
+	TaskStarted     Kind = "task.started"          // a worker has it: from here on it may have done something
+	TaskFinished    Kind = "task.finished"         // by its worker
+	TaskLost        Kind = "task.lost"             // its host died or let its claim run out; it is not run again
+	TaskCancelAsked Kind = "task.cancel_requested" // of one that runs; its worker ends it
+	TaskCancelled   Kind = "task.cancelled"        // of one that no worker had
 )
 
 // Bounds of one record. A text over its bound is cut by [Clean], never refused: an audit row must not be lost

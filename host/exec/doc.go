@@ -1,5 +1,7 @@
-// Package exec owns the builtin tools that run programs of the machine for an agent: process.exec, which takes words, and
-// process.shell, which takes one text and which a core must switch on.
+// Package exec owns the builtin tools that run programs of the machine for an agent: process.exec, which takes words,
+// process.shell, which takes one text and which a core must switch on, and task.start, which queues what process.exec would
+// run as a task of the session (package task). A task is planned anew when it begins, under what the core says then, and does
+// not run unless the plan is word for word and file for file the one that was approved. It gets no secrets.
 //
 // It refuses, before anybody is asked: a program that the core does not list, that cannot be pinned ([process.Finder]) or
 // that lies in the workspace; options that are code ([command.Judge]); a folder outside the workspace; a variable that changes

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -28,6 +29,11 @@ func (s *shell) Invoke(ctx context.Context, call effect.Call) effect.Outcome {
 
 // invoke runs what the plan holds open, once.
 func (s *Source) invoke(ctx context.Context, call effect.Call) effect.Outcome {
+	return s.invokeTo(ctx, call, io.Discard, io.Discard)
+}
+
+// invokeTo is invoke with writers that get what the program prints as well; they must take everything.
+func (s *Source) invokeTo(ctx context.Context, call effect.Call, stdout, stderr io.Writer) effect.Outcome {
 	failed := func(reason, detail string) effect.Outcome {
 		return effect.Outcome{Status: effect.Failed, Reason: reason, Detail: detail}
 	}
@@ -59,7 +65,9 @@ func (s *Source) invoke(ctx context.Context, call effect.Call) effect.Outcome {
 	for _, f := range h.files {
 		cmd.Also = append(cmd.Also, f.seen)
 	}
-	end, err := s.cfg.Engine.Run(ctx, cmd, process.Streams{Stdin: []byte(args.Stdin), Stdout: kept.stdout, Stderr: kept.stderr, Broken: kept.broken})
+	end, err := s.cfg.Engine.Run(ctx, cmd, process.Streams{
+		Stdin: []byte(args.Stdin), Stdout: io.MultiWriter(kept.stdout, stdout), Stderr: io.MultiWriter(kept.stderr, stderr), Broken: kept.broken,
+	})
 	broken := kept.close()
 	out := effect.Outcome{Duration: end.Took, Stats: map[string]int64{
 		"cpu_ms": end.CPU.Milliseconds(), "peak_bytes": end.PeakBytes, "stdout_bytes": kept.stdout.Total(), "stderr_bytes": kept.stderr.Total(),

@@ -13,6 +13,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/core"
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/process"
+	"github.com/b3abf3ee/portcullis/host/task"
 	"github.com/b3abf3ee/portcullis/policy/approval"
 	"github.com/b3abf3ee/portcullis/policy/capability"
 	"github.com/b3abf3ee/portcullis/policy/command"
@@ -28,13 +29,15 @@ const (
 // Capability is what both need.
 const Capability = "process.exec"
 
-// Config is what the tools work with. All of it is required.
+// Config is what the tools work with. All of it but Queue is required.
 type Config struct {
 	Engine    *process.Engine
 	Artifacts *process.Artifacts
 	Digests   *process.Digests
 	Lookup    func(string) (string, bool) // the host's own environment
 	UID       int                         // see [process.Finder]
+	// Queue writes a task for [StartTool], completed with its id and time; nil: there is no such tool.
+	Queue func(ctx context.Context, call effect.Call, t task.Task) (task.Task, task.Queueing, error)
 }
 
 // Source offers the tools to one core.
@@ -77,13 +80,23 @@ func (s *Source) Offered(core capability.Snapshot) ([]effect.Tool, error) {
 	if err != nil || !core.Meets(need) {
 		return nil, err
 	}
-	return s.tools(need), nil
+	all := s.tools(need)
+	start, err := s.startTool(need)
+	if err == nil && s.cfg.Queue != nil && core.Meets(start.Needs[1]) {
+		all = append(all, start)
+	}
+	return all, err
 }
 
 // Known are the tools that rules of config.yaml may name, whatever a core switches on.
 func Known() ([]effect.Tool, error) {
 	need, err := capability.Parse(Capability)
-	return (&Source{rule: core.Process{Shell: true}}).tools(need), err
+	if err != nil {
+		return nil, err
+	}
+	s := &Source{rule: core.Process{Shell: true}}
+	start, err := s.startTool(need)
+	return append(s.tools(need), start), err
 }
 
 func (s *Source) tools(need capability.Name) []effect.Tool {

@@ -47,6 +47,8 @@ type (
 	Decision string
 	// Delivery names one reply on its way to a conversation. It is also the idempotency key of sending it.
 	Delivery string
+	// Task names one background task.
+	Task string
 	// Store names one database file for its whole life.
 	Store string
 )
@@ -66,6 +68,7 @@ const (
 	prefixStore    = "sto"
 	prefixDecision = "dec"
 	prefixDelivery = "dlv"
+	prefixTask     = "tsk"
 )
 
 // Source makes ids. It is safe for concurrent use. Two ids from one Source never compare equal, and ids made in
@@ -158,6 +161,9 @@ func (s *Source) Decision() Decision { return Decision(s.must(prefixDecision)) }
 // Delivery makes a delivery id.
 func (s *Source) Delivery() Delivery { return Delivery(s.must(prefixDelivery)) }
 
+// Task makes a task id.
+func (s *Source) Task() Task { return Task(s.must(prefixTask)) }
+
 // Store makes the identity of a new database.
 func (s *Source) Store() Store { return Store(s.must(prefixStore)) }
 
@@ -213,6 +219,12 @@ func ParseApproval(text string) (Approval, error) {
 func ParseDelivery(text string) (Delivery, error) {
 	t, err := parse("delivery", prefixDelivery, text)
 	return Delivery(t), err
+}
+
+// ParseTask reads a task id. A wrong form is a [*MalformedError].
+func ParseTask(text string) (Task, error) {
+	t, err := parse("task", prefixTask, text)
+	return Task(t), err
 }
 
 // requestLimit bounds request keys, which a caller may choose freely.

@@ -61,7 +61,7 @@ type Effects interface {
 	Unknown(ctx context.Context, req effect.Request, name string, turn binding.Turn) effect.Result
 }
 
-// Config is what an Execution works with. All fields but Left are required.
+// Config is what an Execution works with. All fields but Left and Notices are required.
 type Config struct {
 	Journal   Journal
 	Planner   Planner
@@ -72,6 +72,7 @@ type Config struct {
 	Epoch     id.Epoch
 	Left      func(id.Session)     // told when a conversation leaves a session for another one; may be nil
 	Owed      func(channel string) // told when a turn's end has queued a delivery over a channel instance; may be nil
+	Notices   Notices              // of background tasks; nil: there are none
 	Clock     func() time.Time
 }
 

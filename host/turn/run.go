@@ -142,6 +142,9 @@ func (w *work) converse(ctx context.Context) ending {
 	if end, ok := w.recall(ctx); !ok {
 		return end
 	}
+	if end, ok := w.hear(ctx); !ok {
+		return end
+	}
 	for w.steps < w.a.plan.MaxSteps {
 		end, done := w.step(ctx)
 		if done {

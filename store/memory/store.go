@@ -44,7 +44,10 @@ type Store struct {
 	asked      []*approval.Question // in the order they were asked
 	deliveries map[id.Delivery]*outbox.Delivery
 	outgoing   []*outbox.Delivery // in the order they were queued
-	events     []event.Record     // in the order they were appended
+	tasks      map[id.Task]*work
+	queued     []*work // in the order they were queued
+	cursors    map[scheduleKey]cursor
+	events     []event.Record // in the order they were appended
 	eventIDs   map[id.Event]bool
 	grants     map[string]map[capability.Grant]bool
 	values     map[sandbox.KVScope]map[string]value // by scopes without a turn
@@ -113,6 +116,7 @@ func New(cfg Config) *Store {
 		sessions: map[id.Session]*session{}, bindings: map[route]id.Session{},
 		turns: map[id.Turn]*running{}, requests: map[request]*running{}, messages: map[id.Message]bool{}, owed: map[id.Turn]debt{},
 		effects: map[id.Effect]*effect.Record{}, questions: map[id.Approval]*approval.Question{}, deliveries: map[id.Delivery]*outbox.Delivery{},
+		tasks: map[id.Task]*work{}, cursors: map[scheduleKey]cursor{},
 		eventIDs: map[id.Event]bool{}, grants: map[string]map[capability.Grant]bool{},
 		values: map[sandbox.KVScope]map[string]value{}, retired: map[sandbox.KVScope]int64{}, calibrations: map[string]prompt.Calibration{}, observed: map[id.Decision]bool{},
 	}

@@ -89,6 +89,24 @@ func TestSchemaRefuses(t *testing.T) {
 	must(settled + `'unknown' WHERE id = 'dlv_unknown'`)
 	must(`INSERT INTO events (id, at, kind, principal_id, session_id, turn_id, effect_id, trace, fields) VALUES ('evt_1', 1, 'k', '', '', '', '', '', '[]')`)
 	must(`INSERT INTO cancel_requests VALUES ('trn_1', 'p', 3)`)
+	taskRow := func(id, instance, scope, turn, principal, state string) string {
+		return `INSERT INTO tasks (id, kind, state, instance, session_id, turn_id, authority, principal_id, channel, conversation_key, parent_session,
+			parent_turn, core, schedule, due_at, title, spec, digest, write_scope, token, epoch, fence, expires_at, unwanted, reason, summary, notice,
+			told_turn, log_bytes, log_lines, created_at) VALUES ('` + id + `', 'process', '` + state + `', '` + instance + `', 'ses_1', '` + turn + `', 'operator', '` +
+			principal + `', '', '', '', '', 'c', '', NULL, 't', '{}', '', '` + scope + `', '', '', 0, 0, 0, '', '', '', '', 0, 0, 1)`
+	}
+	const (
+		begun = `UPDATE tasks SET state = 'running', token = 't', epoch = 'e', fence = fence + 1, expires_at = 9, started_at = 2 WHERE id = `
+		over  = `UPDATE tasks SET token = '', epoch = '', ended_at = 3, reason = 'x', notice = 'waiting', state = `
+	)
+	for _, id := range []string{"tsk_queued", "tsk_running", "tsk_lost"} {
+		must(taskRow(id, "i_"+id, "s_"+id, "trn_1", "p", "queued"))
+		if id != "tsk_queued" {
+			must(begun + `'` + id + `'`)
+		}
+	}
+	must(over + `'lost' WHERE id = 'tsk_lost'`)
+	must(`INSERT INTO schedules VALUES ('c', 's', 'd', 5)`)
 	must(`INSERT INTO kv VALUES ('p', 'a', 'gone', 7, 1, x'00')`)
 	must(`DELETE FROM kv WHERE key = 'gone'`)
 	must(`INSERT INTO kv VALUES ('p', 'a', 'k', 8, 1, x'00')`)
@@ -144,6 +162,24 @@ func TestSchemaRefuses(t *testing.T) {
 		"a person's reference":          `INSERT INTO effect_resolutions VALUES ('eff_lost_manual', 'happened', 'r', 'p', 3, 'msg-1')`,
 		"a read, said to have happened": `INSERT INTO effect_resolutions VALUES ('eff_lost_read', 'happened', 'seen', 'p', 3, '')`,
 		"ended turn asked to end":       `INSERT INTO cancel_requests VALUES ('trn_over', 'p', 3)`,
+		"task of a turn that is over":   taskRow("tsk_2", "i", "", "trn_over", "p", "queued"),
+		"task for another owner":        taskRow("tsk_2", "i", "", "trn_1", "q", "queued"),
+		"task born running":             taskRow("tsk_2", "i", "", "trn_1", "p", "running"),
+		"instance twice":                taskRow("tsk_2", "i_tsk_lost", "", "trn_1", "p", "queued"),
+		"scope of a queued task":        taskRow("tsk_2", "i", "s_tsk_queued", "trn_1", "p", "queued"),
+		"scope of a running task":       taskRow("tsk_2", "i", "s_tsk_running", "trn_1", "p", "queued"),
+		"lost task begun again":         begun + `'tsk_lost'`,
+		"lost task queued again":        `UPDATE tasks SET state = 'queued', reason = '', ended_at = NULL WHERE id = 'tsk_lost'`,
+		"lost task that succeeded":      `UPDATE tasks SET state = 'succeeded', reason = '' WHERE id = 'tsk_lost'`,
+		"running task queued again":     `UPDATE tasks SET state = 'queued', token = '', epoch = '', started_at = NULL WHERE id = 'tsk_running'`,
+		"running task claimed anew":     `UPDATE tasks SET token = 'u' WHERE id = 'tsk_running'`,
+		"task begun without a fence":    `UPDATE tasks SET state = 'running', token = 't', epoch = 'e', expires_at = 9, started_at = 2 WHERE id = 'tsk_queued'`,
+		"task of another owner":         `UPDATE tasks SET principal_id = 'q' WHERE id = 'tsk_running'`,
+		"task that does something else": `UPDATE tasks SET spec = '[]' WHERE id = 'tsk_queued'`,
+		"cancel taken back":             `UPDATE tasks SET unwanted = -1 WHERE id = 'tsk_running'`,
+		"told by no turn":               `UPDATE tasks SET notice = 'told' WHERE id = 'tsk_lost'`,
+		"task deleted":                  `DELETE FROM tasks WHERE id = 'tsk_lost'`,
+		"cursor goes back":              `UPDATE schedules SET cursor_at = 4`,
 		"request to end changed":        `UPDATE cancel_requests SET principal_id = 'q'`,
 		"request to end taken back":     `DELETE FROM cancel_requests`,
 		"value of the same version":     `UPDATE kv SET value = x'01' WHERE key = 'k'`,

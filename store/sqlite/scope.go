@@ -87,6 +87,8 @@ func (t *tx) sessionOf(l rule.Lookup) (session string, exists bool, err error) {
 		lookupApproval: `SELECT session_id FROM approvals WHERE id = ?`,
 		lookupEffect:   `SELECT session_id FROM effects WHERE id = ?`,
 		lookupDelivery: `SELECT session_id FROM deliveries WHERE id = ?`,
+
+		rule.LookupTask: `SELECT session_id FROM tasks WHERE id = ?`,
 	}[l.What]
 	err = t.row(query, l.ID).Scan(&session)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -14,6 +14,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/outbox"
+	"github.com/b3abf3ee/portcullis/host/task"
 	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/policy/principal"
 	"pgregory.net/rapid"
@@ -49,6 +50,8 @@ func Compare(t *testing.T, left, right Opener) {
 			"finish effect": p.finishEffect, "resolve": p.resolve, "reconcile": p.reconcile, "ask": p.ask, "decide": p.decide, "revoke": p.revoke, "recover": p.recover, "cancel": p.cancel, "advance": p.advance,
 			"keep value": p.keepValue, "grant": p.grant, "record": p.record, "read": p.read, "disown": p.disown,
 			"claim delivery": p.claimDelivery, "step delivery": p.stepDelivery, "recover deliveries": p.recoverDeliveries, "rule on delivery": p.ruleDelivery,
+			"queue task": p.queueTask, "fire schedule": p.fireSchedule, "claim task": p.claimTask, "step task": p.stepTask, "recover tasks": p.recoverTasks,
+			"cancel task": p.cancelTask, "tell of tasks": p.tellTasks, "read task": p.readTask,
 		})
 		p.everything(rt)
 	})
@@ -67,6 +70,8 @@ type pair struct {
 	disowned  map[id.Session]bool
 	owed      []id.Delivery
 	held      []outbox.Delivery
+	tasks     []task.Task
+	run       []task.Task // as they were claimed
 }
 
 // both calls both stores and returns what they agree on.

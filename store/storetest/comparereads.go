@@ -106,6 +106,7 @@ func (p *pair) everything(rt *rapid.T) {
 	p.both(rt, "all sessions", func(w *world) (any, error) { return w.Store.Sessions(w.ctx, op(w), 500) })
 	p.both(rt, "all questions", func(w *world) (any, error) { return w.Store.Questions(w.ctx, op(w), "", 500) })
 	p.both(rt, "all deliveries", func(w *world) (any, error) { return w.Store.Deliveries(w.ctx, op(w), "", 500) })
+	p.both(rt, "all tasks", func(w *world) (any, error) { return w.Store.Tasks(w.ctx, op(w), "", "", 500) })
 	p.both(rt, "waiting channels", func(w *world) (any, error) { return w.Store.WaitingChannels(w.ctx, 500) })
 	p.both(rt, "all records", func(w *world) (any, error) {
 		return w.Store.Events(w.ctx, op(w), turn.EventQuery{Limit: 1000})

@@ -22,6 +22,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/outbox"
 	"github.com/b3abf3ee/portcullis/host/prompt"
 	"github.com/b3abf3ee/portcullis/host/sandbox"
+	"github.com/b3abf3ee/portcullis/host/task"
 	"github.com/b3abf3ee/portcullis/host/turn"
 	decide "github.com/b3abf3ee/portcullis/policy/approval"
 	"github.com/b3abf3ee/portcullis/policy/principal"
@@ -39,6 +40,9 @@ type Store interface {
 	approval.Journal
 	outbox.Queue
 	outbox.Records
+	task.Queue
+	task.Records
+	turn.Notices
 	authority.Bindings
 	authority.Audit
 	sandbox.KV
@@ -95,7 +99,7 @@ type testCase struct {
 func cases() []testCase {
 	var all []testCase
 	for _, some := range [][]testCase{
-		admissionCases(), fenceCases(), behindCases(), contextCases(), terminalCases(), effectCases(), resolveCases(), reconcileCases(), cancelCases(), ownerCases(), approvalCases(), recoveryCases(), outboxCases(),
+		admissionCases(), fenceCases(), behindCases(), contextCases(), terminalCases(), effectCases(), resolveCases(), reconcileCases(), cancelCases(), ownerCases(), approvalCases(), recoveryCases(), outboxCases(), taskCases(),
 		readingCases(), authorityCases(), eventCases(), grantCases(), valueCases(), textCases(), hammerCases(),
 	} {
 		all = append(all, some...)

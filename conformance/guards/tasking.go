@@ -1,0 +1,23 @@
+package main
+
+// tasking is what does a background task once, for its owner, and tells of it once.
+func tasking() []guard {
+	const (
+		tasks = "store/sqlite/task.go"
+		steps = "TestContract/"
+	)
+	return []guard{
+		{"task-fence", tasks, "const taskHeld = `id = ? AND token = ? AND epoch = ? AND fence = ? AND expires_at > ?`", "const taskHeld = `id = ? AND (token = ? OR epoch = ? OR fence = ? OR expires_at > ?)`", inSQLite, steps + "a_task_is_only_its_claim's"},
+		{"task-expiry", "store/memory/task.go", " || w.Claim.Expired(rule.Millis(s.clock())) {\n\t\treturn nil", " {\n\t\treturn nil", inMemory, steps + "a_claim_that_is_over_finishes_nothing,_and_a_beat_keeps_it"},
+		{"owner-of-a-task", tasks, "FROM tasks WHERE id = ? AND ` + seenTask", "FROM tasks WHERE id = ? AND (? IS NOT ? OR ? IS NOT '')`", inSQLite, steps + "tasks_are_read_by_their_owner_and_the_operator"},
+		{"owner-of-a-list-of-tasks", "store/memory/tasks.go", "if s.seesTask(by, w) && (state", "if (state", inMemory, steps + "tasks_are_read_by_their_owner_and_the_operator"},
+		{"owner-when-a-task-ends", "store/memory/task.go", "if !s.ownerHolds(w) {\n\t\te.State", "if false {\n\t\te.State", inMemory, steps + "a_task_whose_session_changed_its_owner_tells_nobody"},
+		{"owner-captured", "store/memory/task.go", "n.Owner = *one.owner", "_ = one.owner", inMemory, steps + "a_task_is_queued_by_a_running_turn,_for_the_owner_of_its_session"},
+		{"one-instance", "store/memory/task.go", "if w.Instance == of {", "if false {", inMemory, steps + "a_due_time_is_fired_once,_whoever_looks"},
+		{"one-open-task-for-a-scope", tasks, "\tcase taken:\n\t\treturn task.Task{}, task.ScopeBusy, nil\n", "", inSQLite, steps + "one_task_for_an_instance,_one_open_task_for_a_write_scope"},
+		{"lost-is-not-run-again", "store/memory/task.go", "s.closeTask(w, task.Lost, rule.ReasonTaskLost(w.Task, epoch), now)", "w.State, w.Claim = task.Queued, lease.Claim{}", inMemory, steps + "what_a_dead_host_ran_is_lost,_and_nobody_runs_it_again"},
+		{"cursor-moves-with-its-run", "store/sqlite/schedule.go", "AND c.digest = ? AND c.cursor_at = ?\n\t\tAND", "AND (c.digest = ? OR c.cursor_at = ? OR 1)\n\t\tAND", inSQLite, steps + "a_due_time_is_fired_once,_whoever_looks"},
+		{"told-once", "store/memory/task.go", "w.Session != t.rec.Session || w.Notice != task.Waiting ||", "w.Session != t.rec.Session ||", inMemory, steps + "the_end_of_a_task_is_told_once,_with_its_message"},
+		{"log-bounded-in-bytes", "store/sqlite/tasklog.go", "all.LogBytes-task.MaxLogBytes", "int64(0)", inSQLite, "TestALogTakesNoMoreRoomThanItMay"},
+	}
+}
