@@ -9,8 +9,8 @@ func tasking() []guard {
 	return []guard{
 		{"task-fence", tasks, "const taskHeld = `id = ? AND token = ? AND epoch = ? AND fence = ? AND expires_at > ?`", "const taskHeld = `id = ? AND (token = ? OR epoch = ? OR fence = ? OR expires_at > ?)`", inSQLite, steps + "a_task_is_only_its_claim's"},
 		{"task-expiry", "store/memory/task.go", " || w.Claim.Expired(rule.Millis(s.clock())) {\n\t\treturn nil", " {\n\t\treturn nil", inMemory, steps + "a_claim_that_is_over_finishes_nothing,_and_a_beat_keeps_it"},
-		{"owner-of-a-task", tasks, "FROM tasks WHERE id = ? AND ` + seenTask", "FROM tasks WHERE id = ? AND (? IS NOT ? OR ? IS NOT '')`", inSQLite, steps + "tasks_are_read_by_their_owner_and_the_operator"},
-		{"owner-of-a-list-of-tasks", "store/memory/tasks.go", "if s.seesTask(by, w) && (state", "if (state", inMemory, steps + "tasks_are_read_by_their_owner_and_the_operator"},
+		{"owner-of-a-task", tasks, "FROM tasks WHERE id = ? AND ` + seenTask", "FROM tasks WHERE id = ? AND (? IS NOT ? OR ? IS NOT '' OR ? IS ?)`", inSQLite, steps + "tasks_are_read_by_their_owner_and_the_operator"},
+		{"owner-of-a-list-of-tasks", "store/memory/tasks.go", "if s.seesTask(by, within, w) && (state", "if (state", inMemory, steps + "tasks_are_read_by_their_owner_and_the_operator"},
 		{"owner-when-a-task-ends", "store/memory/task.go", "if !s.ownerHolds(w) {\n\t\te.State", "if false {\n\t\te.State", inMemory, steps + "a_task_whose_session_changed_its_owner_tells_nobody"},
 		{"owner-captured", "store/memory/task.go", "n.Owner = *one.owner", "_ = one.owner", inMemory, steps + "a_task_is_queued_by_a_running_turn,_for_the_owner_of_its_session"},
 		{"one-instance", "store/memory/task.go", "if w.Instance == of {", "if false {", inMemory, steps + "a_due_time_is_fired_once,_whoever_looks"},
