@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,7 +63,7 @@ func (c *Conversation) again(ctx context.Context, f *fitting) error {
 	if err := c.read(ctx); err != nil {
 		return err
 	}
-	f.groups, f.omitted = cloned(c.groups), 0
+	f.groups, f.omitted = slices.Clone(c.groups), 0
 	f.prune()
 	return nil
 }
@@ -98,7 +99,7 @@ func (c *Conversation) write(ctx context.Context, old []group) (text string, cut
 	budget := c.budget().Budget
 	size := min(maxSummary, max(minSummary, budget/8))
 	room := (budget - size) * 3 / 4 // the instructions, and what an estimate may miss
-	material := cloned(old)
+	material := slices.Clone(old)
 	for i := range material {
 		c.count.shorten(&material[i])
 	}

@@ -22,22 +22,13 @@ type fitting struct {
 func (c *Conversation) fit(s Step, p Prepared) *fitting {
 	f := &fitting{c: c, out: p}
 	f.fixed = perMessage + c.count.count(s.System) + c.count.tools(s.Tools)
-	f.groups = cloned(c.groups)
+	f.groups = slices.Clone(c.groups)
 	current := make([]said, len(s.Current))
 	for i, m := range s.Current {
-		current[i] = said{message: m}
+		current[i] = said{message: m.Clone()}
 	}
-	f.current = c.count.groups(current)
+	f.current = shown(c.count.group(nil, current))
 	return f
-}
-
-// cloned shares messages with all; [counter.shorten] replaces them and changes none.
-func cloned(all []group) []group {
-	out := slices.Clone(all)
-	for i := range out {
-		out[i].messages = slices.Clone(out[i].messages)
-	}
-	return out
 }
 
 // size is the estimate of the whole request, before calibration.
@@ -120,9 +111,15 @@ func (f *fitting) result() Prepared {
 // unseal takes vendor-private parts out of the history: a vendor may bind them to all that came before, and that was changed.
 // This turn's stay, since a vendor wants them back within one loop of calls.
 func (f *fitting) unseal() {
-	for _, g := range f.groups {
+	for i := range f.groups {
+		g := &f.groups[i]
+		g.messages = slices.Clone(g.messages)
 		for i, m := range g.messages {
-			g.messages[i].Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p provider.Part) bool { return p.Kind == provider.PartOpaque })
+			if slices.ContainsFunc(m.Parts, isOpaque) {
+				g.messages[i].Parts = slices.DeleteFunc(slices.Clone(m.Parts), isOpaque)
+			}
 		}
 	}
 }
+
+func isOpaque(p provider.Part) bool { return p.Kind == provider.PartOpaque }

@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/provider"
@@ -10,48 +11,59 @@ import (
 // keepOfResult is how many bytes of an old tool result stay when it is shortened.
 const keepOfResult = 160
 
-// group is a message with everything that makes no sense without it.
+// group is a message with everything that makes no sense without it. Its messages are shared, also between turns, and
+// never changed: what changes a group gives it others.
 type group struct {
 	messages []provider.Message
 	last     id.Message // the newest stored message of it; empty in the current turn
-	size     int        // estimated tokens
-	short    bool       // its results were shortened
+	stored   int        // messages that were read, and their bytes, also of those that answer nothing
+	bytes    int
+	size     int  // estimated tokens
+	whole    bool // every call is answered
 }
 
-// said is a message with its place in the session.
+// said is a message with its place in the session and how many bytes it has there.
 type said struct {
 	id      id.Message
 	message provider.Message
+	bytes   int
 }
 
-// groups splits messages: a user message alone, or an assistant message with the tool messages that answer it.
-// Tool messages whose assistant message lies before the window are left out, and so are groups whose calls are not all
-// answered: vendors refuse both, and they stem from a turn that ended in the middle.
-func (c *counter) groups(history []said) []group {
-	var all []group
-	for _, s := range history {
-		m := s.message.Clone()
+// group adds messages to groups: a user message alone, or an assistant message with the tool messages that answer it.
+// Tool messages that answer none of the group before are left out.
+func (c *counter) group(all []group, tail []said) []group {
+	for _, s := range tail {
+		m := s.message
 		switch {
 		case m.Role != provider.RoleTool:
-			all = append(all, group{messages: []provider.Message{m}, last: s.id})
-		case len(all) > 0 && all[len(all)-1].messages[0].Role == provider.RoleAssistant:
+			all = append(all, group{messages: []provider.Message{m}, last: s.id, size: c.message(m)})
+		case len(all) == 0:
+			continue
+		case all[len(all)-1].messages[0].Role == provider.RoleAssistant:
 			g := &all[len(all)-1]
-			g.messages, g.last = append(g.messages, m), s.id
+			g.messages, g.last = append(slices.Clip(g.messages), m), s.id
+			g.size += c.message(m)
 		}
+		g := &all[len(all)-1]
+		g.stored, g.bytes = g.stored+1, g.bytes+s.bytes
+		g.whole = g.complete()
 	}
-	kept := all[:0]
-	for _, g := range all {
-		if g.complete() {
-			g.size = c.sizeOf(g.messages)
-			kept = append(kept, g)
-		}
-	}
-	return kept
+	return all
+}
+
+// shown are the groups that a model can be shown: vendors refuse calls that are not all answered, which stem from a turn
+// that ended in the middle.
+func shown(all []group) []group {
+	return slices.DeleteFunc(slices.Clone(all), func(g group) bool { return !g.whole })
 }
 
 func (g group) complete() bool {
+	calls := g.messages[0].Calls()
+	if len(calls) == 0 {
+		return true
+	}
 	open := map[string]bool{}
-	for _, c := range g.messages[0].Calls() {
+	for _, c := range calls {
 		open[c.ID] = true
 	}
 	for _, m := range g.messages[1:] {
@@ -74,6 +86,7 @@ func (c *counter) sizeOf(messages []provider.Message) int {
 // many results it cut.
 func (c *counter) shorten(g *group) int {
 	n := 0
+	messages := make([]provider.Message, len(g.messages))
 	for i, m := range g.messages {
 		parts := make([]provider.Part, 0, len(m.Parts))
 		for _, p := range m.Parts {
@@ -87,14 +100,18 @@ func (c *counter) shorten(g *group) int {
 			}
 			parts = append(parts, p)
 		}
-		g.messages[i] = provider.Message{Role: m.Role, Parts: parts}
+		messages[i] = provider.Message{Role: m.Role, Parts: parts}
 	}
-	g.short = true
-	g.size = c.sizeOf(g.messages)
+	g.messages, g.size = messages, c.sizeOf(messages)
 	return n
 }
 
-func flatten(groups []group) (out []provider.Message) {
+func flatten(groups []group) []provider.Message {
+	n := 0
+	for _, g := range groups {
+		n += len(g.messages)
+	}
+	out := make([]provider.Message, 0, n)
 	for _, g := range groups {
 		out = append(out, g.messages...)
 	}

@@ -3,6 +3,7 @@ package prompt
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,6 +39,8 @@ type Config struct {
 // Manager prepares what models are shown. It is safe for concurrent use.
 type Manager struct {
 	cfg Config
+
+	memory memory
 
 	mu       sync.Mutex // guards counters
 	counters map[provider.Tokenizer]*counter
@@ -78,8 +81,9 @@ type Model struct {
 	MaxOutput int             // the core's own bound on an answer; 0: the model's
 	Summary   Summarizer      // nil: nobody summarises, and old groups are left out instead
 	// Hide is asked about every message of the history, and about its summary as a text: what became a secret after it was
-	// stored is not shown to a model again. Nil hides nothing.
-	Hide func(provider.Message) provider.Message
+	// stored is not shown to a model again. It changes nothing in the message it is given, and says whether another is to
+	// stand in its place. Nil hides nothing.
+	Hide func(provider.Message) (instead provider.Message, changed bool)
 }
 
 // Conversation is one turn's view of its session. It is for one goroutine.
@@ -113,33 +117,72 @@ func (m *Manager) Open(ctx context.Context, turn binding.Turn, model Model) (*Co
 	return c, nil
 }
 
+// read takes in the session's window: what is remembered of it, and what came since.
 func (c *Conversation) read(ctx context.Context) error {
-	got, err := c.m.cfg.Journal.Context(ctx, c.turn.Principal(), c.turn.Session(), maxMessages, maxBytes)
+	at := place{c.turn.Session(), c.count.kind}
+	known := c.m.memory.recall(at)
+	got, err := c.m.cfg.Journal.Context(ctx, c.turn.Principal(), c.turn.Session(), known.mark, maxMessages, maxBytes)
 	if err != nil {
 		return fmt.Errorf("prompt: read the history of %s: %w", c.turn.Session(), err)
 	}
-	var history []said
+	if !got.Joins || got.Older { // there is nothing to join on, or a gap
+		summary := got.Summary
+		if got.Joins {
+			summary = known.summary
+		}
+		known = history{summary: summary, older: got.Older}
+	}
+	var (
+		tail         []said
+		own, ownSize int
+	)
+	mark := Mark{got.Revision, known.mark.Last}
 	for _, s := range got.Messages {
 		if s.Turn == c.turn.ID() { // this turn's messages come with each step
+			own, ownSize = own+1, ownSize+len(s.Body)
 			continue
 		}
 		m, err := decode(s.Body)
 		if err != nil {
 			return fmt.Errorf("prompt: message %s cannot be read: %w (`portcullis store check`)", s.ID, err)
 		}
-		history = append(history, said{s.ID, c.hidden(m)})
+		mark.Last, tail = s.ID, append(tail, said{s.ID, m, len(s.Body)})
 	}
-	got.Messages = nil
-	if got.Summary.Text != "" {
-		got.Summary.Text = c.hidden(provider.User(got.Summary.Text)).Text()
+	known = c.count.join(known, tail, mark).trim(own, ownSize)
+	if mark.Last != "" {
+		c.m.memory.keep(at, known)
 	}
-	c.snapshot, c.groups = got, c.count.groups(history)
+	c.snapshot = Snapshot{Revision: got.Revision, Summary: known.summary, Older: known.older}
+	if s := &c.snapshot.Summary; s.Text != "" {
+		s.Text = c.hidden(provider.User(s.Text)).Text()
+	}
+	c.groups = c.concealed(shown(known.groups))
 	return nil
 }
 
-func (c *Conversation) hidden(m provider.Message) provider.Message {
+// concealed are groups with what became a secret after it was stored hidden. They are the conversation's own.
+func (c *Conversation) concealed(groups []group) []group {
 	if c.model.Hide == nil {
-		return m
+		return groups
 	}
-	return c.model.Hide(m)
+	for i := range groups {
+		g := &groups[i]
+		for n, m := range g.messages {
+			hidden, changed := c.model.Hide(m)
+			if !changed {
+				continue
+			}
+			g.messages = slices.Clone(g.messages)
+			g.messages[n] = hidden
+			g.size = c.count.sizeOf(g.messages)
+		}
+	}
+	return groups
+}
+
+func (c *Conversation) hidden(m provider.Message) provider.Message {
+	if c.model.Hide != nil {
+		m, _ = c.model.Hide(m)
+	}
+	return m
 }

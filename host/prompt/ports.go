@@ -27,12 +27,19 @@ type Summary struct {
 	At     time.Time
 }
 
+// Mark is how far a session's history was read. The zero Mark is not at all.
+type Mark struct {
+	Revision int64      // of the summary then
+	Last     id.Message // the newest message then
+}
+
 // Snapshot is what a session's history is now, within bounds.
 type Snapshot struct {
 	Revision int64 // of the summary: 0 before there is one, then one more each time
+	Joins    bool  // Summary is as it was at the mark and left out, and Messages are those after the mark
 	Summary  Summary
-	Messages []Stored // after the cutoff, oldest first, the newest that fit the bounds
-	Older    bool     // messages after the cutoff lie before these
+	Messages []Stored // after the cutoff or the mark, oldest first, the newest that fit the bounds
+	Older    bool     // messages after the cutoff, or the mark, lie before these
 }
 
 // LeaseAnswer is how a store took the wish to compact.
@@ -77,8 +84,10 @@ var ErrReportLost = errors.New("prompt: what a model reported could not be store
 // Journal keeps summaries and observations. Each method is one transaction.
 type Journal interface {
 	// Context reads a session's window: at most limit messages and maxBytes of bodies. Its cost does not depend on the
-	// length of the transcript. The owner predicate is in the query; what the scope does not reach is empty.
-	Context(ctx context.Context, by principal.Scope, s id.Session, limit, maxBytes int) (Snapshot, error)
+	// length of the transcript. When the summary is still that of the mark since, and since's message is one of the session after
+	// the cutoff, only what came after it is read. The owner predicate is in the query; what the scope does not reach is
+	// empty, and joins nothing.
+	Context(ctx context.Context, by principal.Scope, s id.Session, since Mark, limit, maxBytes int) (Snapshot, error)
 	// LeaseCompaction asks for the right to write the summary that follows revision, until the claim's expiry. A lease
 	// that has run out is taken over.
 	LeaseCompaction(ctx context.Context, s id.Session, c lease.Claim, revision int64) (LeaseAnswer, error)

@@ -1,6 +1,7 @@
 package prompt_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -42,6 +43,8 @@ type world struct {
 	claim   lease.Claim
 	bound   binding.Turn
 	writer  *writer
+
+	conversation string // whose turns begin; empty: ann's
 }
 
 // writer is a summarizer that a test leads.
@@ -77,11 +80,11 @@ func worldOver(t testing.TB, store journal, clock *storetest.Clock, ids *id.Sour
 // begin starts a turn of the one conversation.
 func (w *world) begin() {
 	w.t.Helper()
-	now := w.clock.Now()
+	now, key := w.clock.Now(), cmp.Or(w.conversation, "chat:dm:ann")
 	a := turn.Admission{
 		Request: w.ids.Request(), Digest: "d", Turn: w.ids.Turn(), NewSession: w.ids.Session(), Selector: turn.Selector{Kind: turn.Bound},
 		Core: "c", Revision: "r", Trace: w.ids.Trace(), Input: "x", At: now,
-		Owner: principal.Facts{PrincipalID: "principal:ann", Authority: principal.Conversation, Channel: "chat", ConversationKey: "chat:dm:ann"},
+		Owner: principal.Facts{PrincipalID: "principal:ann", Authority: principal.Conversation, Channel: "chat", ConversationKey: key},
 		Claim: lease.Claim{Token: w.ids.Lease(), Epoch: w.epoch, Expires: now.Add(24 * time.Hour)},
 	}
 	made := event.Record{ID: w.ids.Event(), At: now, Kind: event.SessionCreated}
@@ -92,7 +95,7 @@ func (w *world) begin() {
 	}
 	w.session, w.turn, w.claim = got.Session, a.Turn, got.Claim
 	who, err := principal.NewIssuer(string(w.store.StoreID())).Issue(principal.Facts{
-		PrincipalID: "principal:ann", Authority: principal.Conversation, Channel: "chat", ConversationKey: "chat:dm:ann",
+		PrincipalID: "principal:ann", Authority: principal.Conversation, Channel: "chat", ConversationKey: key,
 		SessionID: string(w.session), AllowedSessions: []string{string(w.session)},
 	})
 	if err != nil {

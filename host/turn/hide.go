@@ -2,6 +2,7 @@ package turn
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/b3abf3ee/portcullis/host/provider"
 	"github.com/b3abf3ee/portcullis/policy/redact"
@@ -40,26 +41,48 @@ func (w *work) hide(m provider.Message) (provider.Message, []provider.ToolCall) 
 }
 
 // again hides in a stored message what the host has come to hold since: a value that was typed first and kept as a
-// secret then. What was hidden when it was stored is so already.
-func (w *work) again(m provider.Message) provider.Message {
+// secret then. What was hidden when it was stored is so already. A message that gives nothing away stays as it is.
+func (w *work) again(m provider.Message) (provider.Message, bool) {
 	set := w.known()
 	holds := func(text string) bool { _, held := set.Holds([]byte(text)); return held }
+	if !slices.ContainsFunc(m.Parts, func(p provider.Part) bool { return holds(said(p)) }) {
+		return m, false
+	}
 	parts := make([]provider.Part, 0, len(m.Parts))
 	for _, p := range m.Parts {
-		switch {
-		case p.Kind == provider.PartOpaque && holds(string(p.Opaque.Data)):
+		if !holds(said(p)) {
+			parts = append(parts, p)
+			continue
+		}
+		switch p.Kind {
+		case provider.PartOpaque:
 			continue // it is signed: it stands as it is or not at all
-		case p.Kind == provider.PartText && holds(p.Text):
+		case provider.PartText:
 			p.Text = set.Text(redact.ForModel, p.Text)
-		case p.Kind == provider.PartToolResult && holds(p.Result.Content):
+		case provider.PartToolResult:
 			p.Result.Content = set.Text(redact.ForModel, p.Result.Content)
-		case p.Kind == provider.PartToolCall && holds(string(p.Call.Arguments)):
+		case provider.PartToolCall:
 			p.Call.Arguments = w.catalog.Replay(p.Call.Arguments)
 		}
 		parts = append(parts, p)
 	}
 	m.Parts = parts
-	return m
+	return m, true
+}
+
+// said is the text of a part that may give something away.
+func said(p provider.Part) string {
+	switch p.Kind {
+	case provider.PartOpaque:
+		return string(p.Opaque.Data)
+	case provider.PartText:
+		return p.Text
+	case provider.PartToolResult:
+		return p.Result.Content
+	case provider.PartToolCall:
+		return string(p.Call.Arguments)
+	}
+	return ""
 }
 
 // hideNames hides what a vendor takes as a word and no text. A mask would not be one, so that another word stands in.

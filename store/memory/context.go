@@ -24,7 +24,7 @@ type compacting struct {
 }
 
 // Context reads a session's summary and the newest messages after its cutoff; see [prompt.Journal].
-func (s *Store) Context(ctx context.Context, by principal.Scope, key id.Session, limit, maxBytes int) (prompt.Snapshot, error) {
+func (s *Store) Context(ctx context.Context, by principal.Scope, key id.Session, since prompt.Mark, limit, maxBytes int) (prompt.Snapshot, error) {
 	if err := rule.Accept(by, s.id); err != nil {
 		return prompt.Snapshot{}, err
 	}
@@ -39,8 +39,14 @@ func (s *Store) Context(ctx context.Context, by principal.Scope, key id.Session,
 	}
 	one := s.sessions[key]
 	got := prompt.Snapshot{Revision: one.compacting.revision, Summary: one.compacting.summary}
+	end := got.Summary.Cutoff
+	after := slices.IndexFunc(one.messages, func(m turn.Message) bool { return m.ID == since.Last })
+	cut := slices.IndexFunc(one.messages, func(m turn.Message) bool { return m.ID == end })
+	if got.Joins = since.Revision == got.Revision && after > cut; got.Joins {
+		got.Summary, end = prompt.Summary{}, since.Last
+	}
 	for _, m := range slices.Backward(one.messages) {
-		if m.ID == got.Summary.Cutoff {
+		if m.ID == end {
 			break
 		}
 		if maxBytes -= len(m.Body); maxBytes < 0 || len(got.Messages) == limit {

@@ -14,8 +14,8 @@ import (
 	"github.com/b3abf3ee/portcullis/store/internal/rule"
 )
 
-// Context reads a session's summary and the newest messages after its cutoff; see [prompt.Journal].
-func (s *Store) Context(ctx context.Context, by principal.Scope, session id.Session, limit, maxBytes int) (prompt.Snapshot, error) {
+// Context reads a session's summary and the newest messages after its cutoff, or after the mark; see [prompt.Journal].
+func (s *Store) Context(ctx context.Context, by principal.Scope, session id.Session, since prompt.Mark, limit, maxBytes int) (prompt.Snapshot, error) {
 	rc, err := s.accept(by)
 	if err == nil {
 		err = rule.Window(limit, maxBytes)
@@ -23,26 +23,38 @@ func (s *Store) Context(ctx context.Context, by principal.Scope, session id.Sess
 	if err != nil {
 		return prompt.Snapshot{}, wrapf(err, "read the context of %s", session)
 	}
-	l := rule.Lookup{What: lookupSession, ID: string(session)}
-	if found, err := s.reaches(ctx, rc, l, string(session)); err != nil || !found {
+	got, from, err := s.summary(ctx, rc, session, since)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = s.denied(ctx, rc, rule.Lookup{What: lookupSession, ID: string(session)})
 		return prompt.Snapshot{}, wrapf(err, "read the context of %s", session)
 	}
-	var (
-		got    prompt.Snapshot
-		cutoff int64
-		at     int64
-	)
-	err = s.reader.row(ctx, `SELECT p.revision, p.text, p.cutoff, m.id, p.model, p.at FROM summaries p
-		JOIN messages m ON m.seq = p.cutoff WHERE p.session_id = ? AND `+reached("p.session_id"), string(session), rc.all, rc.allowed).
-		Scan(&got.Revision, &got.Summary.Text, &cutoff, &got.Summary.Cutoff, &got.Summary.Model, &at)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	if err != nil {
 		return prompt.Snapshot{}, wrapf(err, "read the summary of %s", session)
+	}
+	got.Messages, got.Older, err = s.after(ctx, rc, session, from, limit, maxBytes)
+	return got, wrapf(err, "read the context of %s", session)
+}
+
+// summary reads where the session's window begins: behind the summary's cutoff, or at the mark when that joins on. A
+// session out of reach has no row.
+func (s *Store) summary(ctx context.Context, rc reach, session id.Session, since prompt.Mark) (got prompt.Snapshot, from int64, err error) {
+	var at, mark int64
+	err = s.reader.row(ctx, `SELECT coalesce(p.revision, 0), coalesce(p.text, ''), coalesce(p.cutoff, 0), coalesce(c.id, ''), coalesce(p.model, ''),
+			coalesce(p.at, 0), coalesce((SELECT m.seq FROM messages m WHERE m.id = ? AND m.session_id = w.session_id), 0)
+		FROM session_owners w LEFT JOIN summaries p ON p.session_id = w.session_id LEFT JOIN messages c ON c.seq = p.cutoff
+		WHERE w.session_id = ? AND `+reached("w.session_id"), string(since.Last), string(session), rc.all, rc.allowed).
+		Scan(&got.Revision, &got.Summary.Text, &from, &got.Summary.Cutoff, &got.Summary.Model, &at, &mark)
+	if err != nil {
+		return got, 0, err
+	}
+	if got.Joins = since.Revision == got.Revision && mark > from; got.Joins {
+		got.Summary = prompt.Summary{}
+		return got, mark, nil
 	}
 	if got.Revision > 0 {
 		got.Summary.At = time.UnixMilli(at).UTC()
 	}
-	got.Messages, got.Older, err = s.after(ctx, rc, session, cutoff, limit, maxBytes)
-	return got, wrapf(err, "read the context of %s", session)
+	return got, from, nil
 }
 
 // after walks back from the newest message to the cutoff and stops at the first that does not fit.

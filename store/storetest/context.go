@@ -12,6 +12,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/prompt"
 	"github.com/b3abf3ee/portcullis/host/provider"
 	"github.com/b3abf3ee/portcullis/host/turn"
+	"github.com/b3abf3ee/portcullis/policy/principal"
 )
 
 func contextCases() []testCase {
@@ -21,6 +22,7 @@ func contextCases() []testCase {
 		{"a summary only goes on", summaryGoesOn},
 		{"a failed summary rests", compactionRests},
 		{"a context is its owner's", contextOwned},
+		{"a window is read on from where it was read", windowGoesOn},
 		{"an observation counts once", observedOnce},
 		{"an observation that cannot be stored is told once", observationLost},
 		{"an observation is there with the end of its turn", observedWithTheEnd},
@@ -67,7 +69,7 @@ func (w *world) summarise(t *testing.T, l live, c lease.Claim, revision int64, c
 
 func (w *world) context(t *testing.T, l live, limit, bytes int) (prompt.Snapshot, []string) {
 	t.Helper()
-	got, err := w.Store.Context(w.ctx, w.operator(t), l.session, limit, bytes)
+	got, err := w.Store.Context(w.ctx, w.operator(t), l.session, prompt.Mark{}, limit, bytes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,16 +208,63 @@ func compactionRests(t *testing.T, w *world) {
 func contextOwned(t *testing.T, w *world) {
 	l, _ := w.history(t, 2)
 	theirs := w.start(t, bob(), bound())
-	got, err := w.Store.Context(w.ctx, w.scope(t, bob(), theirs.session), l.session, 10, 1000)
+	got, err := w.Store.Context(w.ctx, w.scope(t, bob(), theirs.session), l.session, prompt.Mark{}, 10, 1000)
 	if err != nil || len(got.Messages) != 0 || got.Revision != 0 {
 		t.Errorf("another's session: %+v, %v", got, err)
 	}
-	if got, err := w.Store.Context(w.ctx, w.scope(t, alice(), l.session), l.session, 10, 1000); err != nil || len(got.Messages) != 2 {
+	if got, err := w.Store.Context(w.ctx, w.scope(t, alice(), l.session), l.session, prompt.Mark{}, 10, 1000); err != nil || len(got.Messages) != 2 {
 		t.Errorf("the own session: %+v, %v", got, err)
 	}
-	if _, err := w.Store.Context(w.ctx, w.operator(t), l.session, 0, 1000); err == nil {
+	if _, err := w.Store.Context(w.ctx, w.operator(t), l.session, prompt.Mark{}, 0, 1000); err == nil {
 		t.Error("a window of no messages")
 	}
+}
+
+func windowGoesOn(t *testing.T, w *world) {
+	l, stored := w.history(t, 4)
+	other := w.start(t, bob(), bound())
+	theirs := w.message(other, "user", "0")
+	if how, err := w.Store.Append(w.ctx, other.turn, other.claim, []turn.Message{theirs}); err != nil || how != turn.Written {
+		t.Fatal(how, err)
+	}
+	by, all := w.operator(t), []string{"0", "1", "2", "3"}
+	want := func(what string, by principal.Scope, since prompt.Mark, limit, bytes int, joins, older bool, bodies ...string) prompt.Snapshot {
+		t.Helper()
+		got, err := w.Store.Context(w.ctx, by, l.session, since, limit, bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read []string
+		for _, m := range got.Messages {
+			read = append(read, string(m.Body))
+		}
+		if got.Joins != joins || got.Older != older || !slices.Equal(read, bodies) {
+			t.Errorf("%s: joins %v, older %v, %q", what, got.Joins, got.Older, read)
+		}
+		return got
+	}
+	at := func(revision int64, n int) prompt.Mark { return prompt.Mark{Revision: revision, Last: stored[n].ID} }
+	want("from the second on", by, at(0, 1), 10, 100, true, false, all[2:]...)
+	want("nothing new", by, at(0, 3), 10, 100, true, false)
+	want("a gap", by, at(0, 0), 2, 100, true, true, all[2:]...)
+	want("a gap of bytes", by, at(0, 0), 10, 1, true, true, all[3:]...)
+	want("from nowhere", by, prompt.Mark{Last: w.ids.Message()}, 10, 100, false, false, all...)
+	want("from another session", by, prompt.Mark{Last: theirs.ID}, 10, 100, false, false, all...)
+	want("from another summary", by, at(1, 1), 10, 100, false, false, all...)
+	want("out of reach", w.scope(t, bob(), other.session), at(0, 1), 10, 100, false, false)
+
+	c := w.writer()
+	if how := w.lease(t, l, c, 0); how != prompt.Acquired || !w.summarise(t, l, c, 0, stored[1]) {
+		t.Fatalf("no summary: %q", how)
+	}
+	if got := want("of the summary before", by, at(0, 2), 10, 100, false, false, all[2:]...); got.Summary.Text != "sum 1" || got.Revision != 1 {
+		t.Errorf("%+v", got)
+	}
+	if got := want("of the summary", by, at(1, 2), 10, 100, true, false, all[3:]...); got.Summary != (prompt.Summary{}) || got.Revision != 1 {
+		t.Errorf("%+v", got)
+	}
+	want("what the summary stands for", by, at(1, 0), 10, 100, false, false, all[2:]...)
+	want("at its cutoff", by, at(1, 1), 10, 100, false, false, all[2:]...)
 }
 
 // observe waits until an observation is kept.
