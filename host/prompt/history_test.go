@@ -160,3 +160,17 @@ func TestWhatIsRememberedIsBounded(t *testing.T) {
 		t.Errorf("read %v: the last session is not remembered", store.messages)
 	}
 }
+
+func TestWhatIsRememberedDoesNotJoinOverAGap(t *testing.T) {
+	w := newWorld(t)
+	m, of := w.manager(), model(4_000_000, nil)
+	of.Limits.Tokenizer = ""
+	w.say(provider.User("before the gap"))
+	w.prepare(openIn(t, w, m, of), step(1))
+	long := strings.Repeat("ж", 600_000)
+	w.say(provider.User("1"+long), provider.User("2"+long)) // both are more than a window
+	got := text(t, w.prepare(openIn(t, w, m, of), step(1)))
+	if strings.Contains(got, "before the gap") || strings.Contains(got, `"1ж`) || !strings.Contains(got, `"2ж`) {
+		t.Errorf("shown %d bytes, with what lies before a message that is not shown", len(got))
+	}
+}
