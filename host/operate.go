@@ -39,12 +39,21 @@ func (h *Host) Decide(ctx context.Context, by principal.Scope, a id.Approval, al
 
 // RevokeApproval takes an allowance for the session back, by the id of the question that gave it.
 func (h *Host) RevokeApproval(ctx context.Context, by principal.Scope, a id.Approval, reason string) (approval.Question, approval.Recording, error) {
-	return h.gate.Revoke(ctx, by, a, reason)
+	return h.gate.Revoke(ctx, by, a, h.hide(ctx, reason, utf8.RuneCountInString(reason)))
 }
 
-// EndSession forgets what was allowed for a session and denies what it asks. Call it when the session is over or its
-// authority changes.
-func (h *Host) EndSession(s id.Session) { h.gate.EndSession(s) }
+// EndSession ends a session for good, for a reason that the audit keeps: what was allowed for it is revoked and what it asks
+// denied, nothing starts in it any more, and its running turn is asked to end. See [turn.Journal].
+func (h *Host) EndSession(ctx context.Context, by principal.Scope, s id.Session, reason string) (turn.Ending, error) {
+	how, err := h.cfg.Store.EndSession(ctx, by, s, turn.EndRecord(h.ids.Event(), h.cfg.Clock(), by, s, h.hide(ctx, reason, maxOperatorReason)))
+	if err != nil {
+		return "", fmt.Errorf("host: end session: %w", err)
+	}
+	if how == turn.Ended {
+		h.gate.EndSession(s)
+	}
+	return how, nil
+}
 
 // Plugins is the folder of installed plugins. Whoever installs or removes calls [Host.NoteInstalled] or
 // [Host.NoteRemoved] for the audit record.

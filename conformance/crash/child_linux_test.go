@@ -241,6 +241,9 @@ func (w *world) others(ctx context.Context, res turn.Result) error {
 	if _, _, err := w.store.Revoke(ctx, by, questions[0].ID, time.Now(), w.record(event.ApprovalDecided)); err != nil {
 		return err
 	}
+	if how, err := w.store.EndSession(ctx, by, res.Session(), w.record(event.SessionEnded)); err != nil || how != turn.Ended {
+		return fmt.Errorf("end the session: %q, %w", how, err)
+	}
 	if _, _, err := w.store.Legacy(ctx, by, turn.LegacyQuery{Session: res.Session(), Reason: "crash test"}); err != nil {
 		return err
 	}

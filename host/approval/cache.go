@@ -172,11 +172,6 @@ func (g *Gate) EndCore(core string) {
 	g.invalidate(errRevoked, func(k approval.Key) bool { return k.Core == core })
 }
 
-// EndPrincipal does the same for a principal: call it when its authority changes.
-func (g *Gate) EndPrincipal(principalID string) {
-	g.invalidate(errRevoked, func(k approval.Key) bool { return k.Principal == principalID })
-}
-
 // Close forgets everything, denies every question that is open and every one to come. It may be called again.
 func (g *Gate) Close() {
 	g.mu.Lock()

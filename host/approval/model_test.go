@@ -109,12 +109,6 @@ func (m *model) endCore(rt *rapid.T) {
 	m.drop(func(k rules.Key, _ entry) bool { return k.Core == core })
 }
 
-func (m *model) endPrincipal(rt *rapid.T) {
-	who := rapid.SampledFrom(m.turns).Draw(rt, "turn").Principal().PrincipalID()
-	m.gate.EndPrincipal(who)
-	m.drop(func(k rules.Key, _ entry) bool { return k.Principal == who })
-}
-
 // revoke takes an answer back here or, as another process does, through a gate of its own.
 func (m *model) revoke(rt *rapid.T) {
 	if len(m.froms) == 0 {
@@ -176,7 +170,7 @@ func TestTheCacheIsItsModel(t *testing.T) {
 		m.restart(rt)
 		rt.Repeat(map[string]func(*rapid.T){
 			"decide": m.decide, "decide again": m.decide, "and again": m.decide, "end session": m.endSession, "end core": m.endCore,
-			"end principal": m.endPrincipal, "revoke": m.revoke, "wait": m.wait, "restart": m.restart,
+			"revoke": m.revoke, "wait": m.wait, "restart": m.restart,
 		})
 		ran++
 		asked += m.asked
@@ -219,7 +213,7 @@ func TestTheCacheUnderContention(t *testing.T) {
 				case 1:
 					go cancel()
 				case 2:
-					g.EndPrincipal(b.Principal().PrincipalID())
+					g.EndCore(b.Core().ID)
 				}
 				d := g.Decide(ctx, req)
 				cancel()

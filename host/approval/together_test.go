@@ -103,10 +103,9 @@ func TestARevocationBeatsTheAnswerAndItsWaiters(t *testing.T) {
 		end    func(*approval.Gate, approval.Request)
 		reason string
 	}{
-		"the session ends":      {func(g *approval.Gate, r approval.Request) { g.EndSession(r.Turn.Session()) }, approval.ReasonRevoked},
-		"the core changes":      {func(g *approval.Gate, r approval.Request) { g.EndCore(r.Turn.Core().ID) }, approval.ReasonRevoked},
-		"the authority changes": {func(g *approval.Gate, r approval.Request) { g.EndPrincipal(r.Turn.Principal().PrincipalID()) }, approval.ReasonRevoked},
-		"the host shuts down":   {func(g *approval.Gate, _ approval.Request) { g.Close() }, approval.ReasonClosed},
+		"the session ends":    {func(g *approval.Gate, r approval.Request) { g.EndSession(r.Turn.Session()) }, approval.ReasonRevoked},
+		"the core changes":    {func(g *approval.Gate, r approval.Request) { g.EndCore(r.Turn.Core().ID) }, approval.ReasonRevoked},
+		"the host shuts down": {func(g *approval.Gate, _ approval.Request) { g.Close() }, approval.ReasonClosed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -48,6 +48,9 @@ func (r *Runtime) invoke(ctx context.Context, p *passage) verdict {
 
 // notBegun is a call that its approval or its grants do not carry any more: nothing was started.
 func notBegun(how Start, t *Tool) verdict {
+	if how == SessionEnded {
+		return verdict{status: Denied, reason: string(how), why: t.Name + " did not run: the session was ended", model: "the session was ended; it did not run"}
+	}
 	if how == GrantRevoked {
 		return verdict{
 			status: Denied, reason: string(how), remedy: "portcullis plugin inspect " + t.Plugin,

@@ -113,6 +113,7 @@ const (
 	ApprovalUsed    Start = "approval_used"    // it was good for once, and another effect used it
 	ApprovalExpired Start = "approval_expired" // its time was over
 	ApprovalRevoked Start = "approval_revoked" // it was taken back
+	SessionEnded    Start = "session_ended"    // its session was ended
 	GrantRevoked    Start = "grant_revoked"    // the operator took a grant back that the call went by
 )
 

@@ -84,16 +84,6 @@ func (b Bound) Value(name string) (string, bool) {
 	return "", false
 }
 
-// Environ is what is bound as NAME=value, for the environment of a process in the foreground. It belongs in no
-// argument, no approval and no log.
-func (b Bound) Environ() []string {
-	env := make([]string, len(b.list))
-	for i, v := range b.list {
-		env[i] = v.name + "=" + v.value()
-	}
-	return env
-}
-
 // Until is the earliest moment that one of the values expires; zero: never. The call is over by then.
 func (b Bound) Until() time.Time { return b.until }
 

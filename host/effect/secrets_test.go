@@ -149,7 +149,11 @@ func TestSecretsNamedByArgumentsAreNeeds(t *testing.T) {
 	f.withVault(v)
 	var env []string
 	run := asks(adapter(func(_ context.Context, c effect.Call) effect.Outcome {
-		env = c.Secrets.Environ()
+		env = nil
+		for _, name := range c.Secrets.Names() {
+			v, _ := c.Secrets.Value(name)
+			env = append(env, name+"="+v)
+		}
 		return effect.Outcome{Status: effect.Succeeded, Result: json.RawMessage(`{}`)}
 	}))
 	f.want(f.run(`{"key":"OTHER_TOKEN"}`, run), effect.Denied, false, "capability_not_in_core")

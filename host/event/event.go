@@ -18,6 +18,7 @@ type Kind string
 // The kinds. Names are `noun.verb`, past tense, and never change once released.
 const (
 	SessionCreated  Kind = "session.created"
+	SessionEnded    Kind = "session.ended"
 	TurnStarted     Kind = "turn.started"
 	TurnFinished    Kind = "turn.finished"
 	TurnRecovered   Kind = "turn.recovered"

@@ -79,6 +79,8 @@ func (x *Execution) admit(ctx context.Context, req Request, digest string, plan 
 		return nil, nil, &RejectedError{req.Key, RejectConflict, "this request key was used for another request: use a new key"}
 	case SessionNotFound:
 		return nil, nil, &RejectedError{req.Key, RejectSession, fmt.Sprintf("session %s not found: `portcullis sessions list` shows yours", req.Selector.Session)}
+	case SessionOver:
+		return nil, nil, &RejectedError{req.Key, RejectEnded, fmt.Sprintf("session %s was ended: use --fresh for a new one", req.Selector.Session)}
 	case Busy:
 		return nil, nil, &RejectedError{req.Key, RejectBusy, "another process is running a turn in this session: wait for it, or use --fresh"}
 	default:

@@ -75,6 +75,13 @@ func CancelRecord(name id.Event, at time.Time, by principal.Scope, t Record) eve
 	}
 }
 
+// EndRecord is the audit record of by ending session s.
+func EndRecord(name id.Event, at time.Time, by principal.Scope, s id.Session, reason string) event.Record {
+	return event.Record{
+		ID: name, At: at, Kind: event.SessionEnded, Principal: by.PrincipalID(), Session: s, Fields: []event.Field{event.F("reason", reason)},
+	}
+}
+
 // heed cancels a turn of this process when another one asks for its end. The function it returns ends the looking.
 func (x *Execution) heed(ctx context.Context, t id.Turn, cancel context.CancelCauseFunc) (stop func()) {
 	ctx, quit := context.WithCancel(ctx)

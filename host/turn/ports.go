@@ -58,6 +58,7 @@ const (
 	Conflict        Disposition = "conflict"  // same key, another digest
 	Busy            Disposition = "busy"      // another live claim holds the session
 	SessionNotFound Disposition = "not_found" // unknown session, or not this owner's
+	SessionOver     Disposition = "ended"     // the session that was named has been ended
 )
 
 // Admittance is the answer to an Admission.
@@ -150,6 +151,16 @@ const (
 	CancelNoTurn      Cancelling = "not_found" // unknown, or not one that by reaches
 )
 
+// Ending is how a store took the end of a session. Only Ended wrote one.
+type Ending string
+
+// How a store took the end of a session.
+const (
+	Ended        Ending = "ended"
+	EndedBefore  Ending = "ended_before"
+	EndNoSession Ending = "not_found" // unknown, or not one that by reaches
+)
+
 // Journal makes turns durable. Each method is one transaction.
 type Journal interface {
 	// Admit decides and writes the whole admission, with session.created (when made) and turn.started records.
@@ -170,6 +181,10 @@ type Journal interface {
 	Finish(ctx context.Context, t Terminal, r event.Record) (Fenced, error)
 	// RequestCancel notes, with the record r, that by wants the running turn t to end. The first request stands.
 	RequestCancel(ctx context.Context, by principal.Scope, t id.Turn, r event.Record) (Cancelling, error)
+	// EndSession ends a session for good, with the record r: no turn and no effect starts in it any more, every allowance
+	// for it is revoked and every question in it expired, with a record each, its running turn is asked to end, and its
+	// conversation is bound to it no longer.
+	EndSession(ctx context.Context, by principal.Scope, s id.Session, r event.Record) (Ending, error)
 	// CancelRequested reports whether somebody asked for the end of t. It is for whoever runs t, and takes no scope.
 	CancelRequested(ctx context.Context, t id.Turn) (bool, error)
 	// Extend moves the claim's expiry.
@@ -191,6 +206,7 @@ type Session struct {
 	Turns    int
 	Created  time.Time
 	LastTurn time.Time
+	Ended    time.Time // zero while it goes on
 }
 
 // Record is one turn as history shows it.

@@ -54,6 +54,7 @@ const (
 	RejectInput     = "input_invalid"
 	RejectCore      = "core_unusable"
 	RejectSession   = "session_not_found"
+	RejectEnded     = "session_ended"
 	RejectConflict  = "request_conflict"
 	RejectBusy      = "session_busy"
 	RejectPrincipal = "principal_invalid"

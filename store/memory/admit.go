@@ -42,6 +42,9 @@ func (s *Store) admit(a turn.Admission, r []event.Record) (turn.Admittance, erro
 		return turn.Admittance{Disposition: turn.SessionNotFound}, nil
 	}
 	one := s.sessions[key]
+	if one != nil && !one.row.Ended.IsZero() {
+		return turn.Admittance{Disposition: turn.SessionOver}, nil
+	}
 	if one != nil && one.held != nil && !one.held.claim.Expired(now) {
 		return turn.Admittance{Disposition: turn.Busy}, nil
 	}

@@ -21,6 +21,9 @@ func (s *Store) EffectStarted(ctx context.Context, e effect.Started, r event.Rec
 	defer s.mu.Unlock()
 	err := errors.Join(rule.Started(e, r), s.owes(e.Turn), s.fresh(r))
 	q, found := s.questions[e.Approval]
+	if one := s.sessions[e.Session]; err == nil && one != nil && !one.row.Ended.IsZero() {
+		return effect.SessionEnded, nil
+	}
 	if err == nil && !rule.Stands(e, s.granted(rule.PluginOf(e.Plugin)).Strings()) {
 		return effect.GrantRevoked, nil
 	}

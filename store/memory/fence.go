@@ -178,15 +178,7 @@ func (s *Store) end(t *running, end turn.Terminal, closing string) int {
 		})
 		s.settleItself(e, t.rec.Trace)
 	}
-	for _, q := range t.questions {
-		if q.State != approval.Pending {
-			continue
-		}
-		q.State, q.Reason, q.Decided = approval.Expired, closing, at
-		s.audit(rule.Lapsed(event.Record{
-			ID: s.ids.Event(), At: at, Session: t.rec.Session, Turn: t.rec.ID, Effect: q.Effect, Trace: t.rec.Trace,
-		}, *q, closing))
-	}
+	s.lapse(t, closing, at)
 	if end.Outcome == "" {
 		end.Outcome = rule.Orphan(open)
 	}
@@ -195,6 +187,19 @@ func (s *Store) end(t *running, end turn.Terminal, closing string) int {
 	t.claim = lease.Claim{}
 	s.sessions[t.rec.Session].held = nil
 	return open
+}
+
+// lapse expires what a turn asks.
+func (s *Store) lapse(t *running, why string, at time.Time) {
+	for _, q := range t.questions {
+		if q.State != approval.Pending {
+			continue
+		}
+		q.State, q.Reason, q.Decided = approval.Expired, why, at
+		s.audit(rule.Lapsed(event.Record{
+			ID: s.ids.Event(), At: at, Session: t.rec.Session, Turn: t.rec.ID, Effect: q.Effect, Trace: t.rec.Trace,
+		}, *q, why))
+	}
 }
 
 // Window returns the newest messages of a session, oldest first; see [turn.Journal].

@@ -52,6 +52,10 @@ func (s *Store) admit(t *tx, a turn.Admission, r []event.Record) (turn.Admittanc
 		return turn.Admittance{Disposition: turn.SessionNotFound}, err
 	}
 	if session != "" {
+		over, err := t.over(session)
+		if err != nil || over {
+			return turn.Admittance{Disposition: turn.SessionOver}, err
+		}
 		free, err := s.vacate(t, session)
 		if err != nil || !free {
 			return turn.Admittance{Disposition: turn.Busy}, err

@@ -23,6 +23,10 @@ func (s *Store) EffectStarted(ctx context.Context, e effect.Started, r event.Rec
 			if err := s.owes(e.Turn); err != nil {
 				return err
 			}
+			if over, err := t.over(e.Session); err != nil || over {
+				how = effect.SessionEnded
+				return err
+			}
 			if stands, err := t.stands(e); err != nil || !stands {
 				how = effect.GrantRevoked
 				return err

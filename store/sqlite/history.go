@@ -14,7 +14,7 @@ import (
 )
 
 const sessionColumns = `s.id, s.core, s.title, s.turns, s.created_at, s.last_turn_at, w.authority, w.principal_id, w.channel,
-	w.conversation_key, w.parent_session, w.parent_turn`
+	w.conversation_key, w.parent_session, w.parent_turn, (SELECT e.at FROM session_ends e WHERE e.session_id = s.id)`
 
 // Sessions lists the sessions that by reaches, the one with the latest turn first; see [turn.History].
 func (s *Store) Sessions(ctx context.Context, by principal.Scope, limit int) ([]turn.Session, error) {
@@ -75,13 +75,14 @@ func scanSession(r scanner) (turn.Session, error) {
 	var (
 		got           turn.Session
 		created, last int64
+		ended         sql.NullInt64
 	)
 	err := r.Scan(&got.ID, &got.Core, &got.Title, &got.Turns, &created, &last, &got.Owner.Authority,
-		&got.Owner.PrincipalID, &got.Owner.Channel, &got.Owner.ConversationKey, &got.Owner.ParentSession, &got.Owner.ParentTurn)
+		&got.Owner.PrincipalID, &got.Owner.Channel, &got.Owner.ConversationKey, &got.Owner.ParentSession, &got.Owner.ParentTurn, &ended)
 	if err != nil {
 		return turn.Session{}, err
 	}
-	got.Created, got.LastTurn = time.UnixMilli(created).UTC(), time.UnixMilli(last).UTC()
+	got.Created, got.LastTurn, got.Ended = time.UnixMilli(created).UTC(), time.UnixMilli(last).UTC(), when(ended)
 	return got, nil
 }
 

@@ -50,7 +50,8 @@ func (t *tx) legacy(l rule.Lookup) (turn.Legacy, bool, error) {
 	got := turn.Legacy{Why: string(rule.Why(true, owned, false))}
 	got.Session, err = scanSession(t.row(`SELECT s.id, s.core, s.title, s.turns, s.created_at, s.last_turn_at,
 			coalesce(w.authority, ''), coalesce(w.principal_id, ''), coalesce(w.channel, ''),
-			coalesce(w.conversation_key, ''), coalesce(w.parent_session, ''), coalesce(w.parent_turn, '')
+			coalesce(w.conversation_key, ''), coalesce(w.parent_session, ''), coalesce(w.parent_turn, ''),
+			(SELECT e.at FROM session_ends e WHERE e.session_id = s.id)
 		FROM sessions s LEFT JOIN session_owners w ON w.session_id = s.id WHERE s.id = ?`, session))
 	if err != nil {
 		return turn.Legacy{}, false, err

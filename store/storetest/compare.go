@@ -47,7 +47,7 @@ func Compare(t *testing.T, left, right Opener) {
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"admit": p.admit, "append": p.append, "finish": p.finish, "extend": p.extend, "start effect": p.startEffect,
-			"finish effect": p.finishEffect, "resolve": p.resolve, "reconcile": p.reconcile, "ask": p.ask, "decide": p.decide, "revoke": p.revoke, "recover": p.recover, "cancel": p.cancel, "advance": p.advance,
+			"finish effect": p.finishEffect, "resolve": p.resolve, "reconcile": p.reconcile, "ask": p.ask, "decide": p.decide, "revoke": p.revoke, "recover": p.recover, "cancel": p.cancel, "end": p.end, "advance": p.advance,
 			"keep value": p.keepValue, "grant": p.grant, "record": p.record, "read": p.read, "disown": p.disown,
 			"claim delivery": p.claimDelivery, "step delivery": p.stepDelivery, "recover deliveries": p.recoverDeliveries, "rule on delivery": p.ruleDelivery,
 			"queue task": p.queueTask, "fire schedule": p.fireSchedule, "claim task": p.claimTask, "step task": p.stepTask, "recover tasks": p.recoverTasks,
@@ -302,6 +302,15 @@ func (p *pair) cancel(rt *rapid.T) {
 	r := p.l.record(event.TurnCancelAsked)
 	p.both(rt, "RequestCancel", func(w *world) (any, error) { return w.Store.RequestCancel(w.ctx, by(w), l.turn, r) })
 	p.both(rt, "CancelRequested", func(w *world) (any, error) { return w.Store.CancelRequested(w.ctx, l.turn) })
+}
+
+func (p *pair) end(rt *rapid.T) {
+	if rapid.IntRange(0, 3).Draw(rt, "rarely") != 0 {
+		rt.Skip("not now")
+	}
+	l, by := p.live(rt), p.scope(rt)
+	r := p.l.record(event.SessionEnded)
+	p.both(rt, "EndSession", func(w *world) (any, error) { return w.Store.EndSession(w.ctx, by(w), l.session, r) })
 }
 
 func (p *pair) advance(rt *rapid.T) {

@@ -100,7 +100,7 @@ func cases() []testCase {
 	var all []testCase
 	for _, some := range [][]testCase{
 		admissionCases(), fenceCases(), behindCases(), contextCases(), terminalCases(), effectCases(), resolveCases(), reconcileCases(), cancelCases(), ownerCases(), approvalCases(), recoveryCases(), outboxCases(), taskCases(),
-		readingCases(), authorityCases(), eventCases(), grantCases(), valueCases(), textCases(), hammerCases(),
+		readingCases(), endingCases(), authorityCases(), eventCases(), grantCases(), valueCases(), textCases(), hammerCases(),
 	} {
 		all = append(all, some...)
 	}

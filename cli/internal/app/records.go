@@ -128,6 +128,15 @@ func (r *Records) CancelTurn(ctx context.Context, t id.Turn) (turn.Record, turn.
 	return found, how, nil
 }
 
+// EndSession ends a session for good; see [turn.Journal]. What the reason holds of the home's secrets is hidden.
+func (r *Records) EndSession(ctx context.Context, s id.Session, reason string) (turn.Ending, error) {
+	how, err := r.Store.EndSession(ctx, r.By, s, turn.EndRecord(r.ids.Event(), r.clock(), r.By, s, r.Hide(ctx, reason, turn.MaxRepairReason)))
+	if err != nil {
+		return "", fmt.Errorf("app: end the session: %w", err)
+	}
+	return how, nil
+}
+
 // Grant lets a plugin use one capability; false when it might already. The audit record is written with it.
 func (r *Records) Grant(ctx context.Context, plugin string, g capability.Grant) (bool, error) {
 	return r.Store.GrantPlugin(ctx, r.By, plugin, g, r.about(event.PluginGranted, plugin, g))

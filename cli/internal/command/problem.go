@@ -170,7 +170,7 @@ func turnProblem(err error) *console.Problem {
 	}
 	p := &console.Problem{Code: refused.Reason, Message: refused.Sentence, Exit: console.ExitUsage}
 	switch refused.Reason {
-	case turn.RejectSession:
+	case turn.RejectSession, turn.RejectEnded:
 		p.Exit, p.Remedy = console.ExitNo, "`portcullis sessions list` shows yours"
 	case turn.RejectBusy:
 		p.Exit, p.Remedy = console.ExitNo, "wait for its turn to end, or begin a new session"

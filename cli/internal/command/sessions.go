@@ -28,6 +28,12 @@ func (s *shell) sessions() *cli.Command {
 				Flags:       []cli.Flag{limitFlag(20)}, Action: s.searchSessions,
 			},
 			{
+				Name: "end", Usage: "end a session for good, with everything that was allowed for it", ArgsUsage: "SESSION",
+				Description: "Nothing starts in it any more, in whatever process: its running turn is asked to end, its open questions expire, and\n" +
+					"what was allowed for the session is revoked. A conversation goes on in a new session. What was said stays readable.",
+				Flags: []cli.Flag{&cli.StringFlag{Name: "reason", Usage: "`WORDS` for the record"}}, Action: s.endSession,
+			},
+			{
 				Name: "repair", Usage: "look at a session that has no certain owner, which no other command shows", ArgsUsage: "SESSION|TURN",
 				Description: "A session is without a certain owner when its row is damaged, or when an upgrade found that somebody else\n" +
 					"spoke in it. Each look is on record as " + string(event.LegacyAccessed) + ", with the reason.",
@@ -49,12 +55,13 @@ type sessionAnswer struct {
 	Turns     int        `json:"turns"`
 	Created   *string    `json:"created"`
 	LastTurn  *string    `json:"last_turn,omitempty"`
+	Ended     *string    `json:"ended,omitempty"`
 }
 
 func sessionOf(s turn.Session) sessionAnswer {
 	return sessionAnswer{
 		ID: s.ID, Core: s.Core, Title: s.Title, Principal: s.Owner.PrincipalID, Authority: string(s.Owner.Authority),
-		Channel: s.Owner.Channel, Turns: s.Turns, Created: moment(s.Created), LastTurn: moment(s.LastTurn),
+		Channel: s.Owner.Channel, Turns: s.Turns, Created: moment(s.Created), LastTurn: moment(s.LastTurn), Ended: moment(s.Ended),
 	}
 }
 
@@ -128,6 +135,9 @@ func (s *shell) showSession(c *cli.Context) error {
 		}
 		return s.out.Answer(answer, func(t *console.Text) {
 			t.Say("%s  core %s, of %s, begun %s", console.Bold(string(found.ID)), found.Core, found.Owner.PrincipalID, stamp(found.Created))
+			if !found.Ended.IsZero() {
+				t.Say("ended %s", stamp(found.Ended))
+			}
 			t.Table([]string{"turn", "outcome", "started", "took", "steps", "input"}, rows)
 		})
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/approval"
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/event"
+	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -103,6 +104,17 @@ func Lapsed(r event.Record, q approval.Question, reason string) event.Record {
 		event.F("state", string(approval.Expired)), event.F("reason", reason),
 	}
 	return r
+}
+
+// ReasonSessionEnded is the reason of a question and of an allowance whose session was ended.
+const ReasonSessionEnded = "session_ended"
+
+// TakenBack is the record of an allowance that went with its session, which r is about.
+func TakenBack(r event.Record, q approval.Question, name id.Event) event.Record {
+	return event.Record{
+		ID: name, At: r.At, Kind: event.ApprovalRevoked, Principal: r.Principal, Session: q.Session, Turn: q.Turn, Effect: q.Effect,
+		Fields: []event.Field{event.F("approval", string(q.ID)), event.F("tool", q.Tool), event.F("reason", ReasonSessionEnded)},
+	}
 }
 
 // ReasonDeadline is the reason of a question whose deadline passed before its answer.
