@@ -27,7 +27,7 @@ type book struct {
 	admitted map[id.Turn]id.Session
 	effects  map[id.Effect]effect.Status // as they were reported
 	ended    map[id.Turn]turn.Outcome
-	resolved map[id.Effect]bool
+	resolved map[id.Effect]effect.Verdict
 	sent     map[id.Delivery]int
 	settled  map[id.Delivery]outbox.State // as it was acknowledged last
 	worked   map[id.Task]int
@@ -40,7 +40,7 @@ type book struct {
 func read(out string) *book {
 	b := &book{
 		did: map[id.Effect]int{}, kept: map[id.Effect]bool{}, admitted: map[id.Turn]id.Session{},
-		effects: map[id.Effect]effect.Status{}, ended: map[id.Turn]turn.Outcome{}, resolved: map[id.Effect]bool{},
+		effects: map[id.Effect]effect.Status{}, ended: map[id.Turn]turn.Outcome{}, resolved: map[id.Effect]effect.Verdict{},
 		sent: map[id.Delivery]int{}, settled: map[id.Delivery]outbox.State{},
 		worked: map[id.Task]int{}, over: map[id.Task]task.State{}, heard: map[id.Task]bool{},
 	}
@@ -59,7 +59,7 @@ func read(out string) *book {
 		case "effect":
 			b.effects[id.Effect(w[1])] = effect.Status(w[2])
 		case "resolved":
-			b.resolved[id.Effect(w[1])] = true
+			b.resolved[id.Effect(w[1])] = effect.Verdict(w[2])
 		case "ended":
 			b.ended[id.Turn(w[1])] = turn.Outcome(w[2])
 		case "sent":
@@ -205,8 +205,8 @@ func (b *book) lost(st state, fault func(string, ...any)) {
 			fault("lost: effect %s was reported as %s", key, status)
 		}
 	}
-	for key := range b.resolved {
-		if got := st.effects[key]; got.Status != effect.Indeterminate || got.Resolution.Verdict != effect.NotHappened {
+	for key, verdict := range b.resolved {
+		if got := st.effects[key]; got.Status != effect.Indeterminate || got.Resolution.Verdict != verdict {
 			fault("lost: effect %s was settled and is %q, %+v", key, got.Status, got.Resolution)
 		}
 	}

@@ -326,11 +326,11 @@ func (w *world) others(ctx context.Context, res turn.Result) error {
 	if _, how, err := w.store.ResolveEffect(ctx, by, intent.Effect, as, w.record(event.EffectResolved)); err != nil || how != effect.Settled {
 		return fmt.Errorf("resolve: %q, %w", how, err)
 	}
-	w.tell("resolved", intent.Effect)
+	w.tell("resolved", intent.Effect, as.Verdict)
 	as = effect.Resolution{Verdict: effect.Happened, Reason: effect.ReasonCommitted, By: effect.ReconciledBy(told.Plugin), Reference: "by hand", At: now}
 	if how, err := w.store.Reconciled(ctx, told.Effect, as, w.record(event.EffectResolved)); err != nil || how != effect.Settled {
 		return fmt.Errorf("reconcile: %q, %w", how, err)
 	}
-	w.tell("resolved", told.Effect)
+	w.tell("resolved", told.Effect, as.Verdict)
 	return w.giveUp(ctx, by)
 }
