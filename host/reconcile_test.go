@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/b3abf3ee/portcullis/conformance/conformancetest"
@@ -13,6 +14,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/plugin"
+	"github.com/b3abf3ee/portcullis/host/provider"
 	"github.com/b3abf3ee/portcullis/host/sandbox"
 	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/policy/principal"
@@ -59,6 +61,41 @@ func ledger(t *testing.T) *home {
 		t.Fatal(err)
 	}
 	return h
+}
+
+// listener is a model that keeps what it is shown.
+type listener struct{ heard *[]provider.Message }
+
+func (listener) Name() string { return "test/listener" }
+
+func (listener) Limits() provider.Limits {
+	return provider.Limits{ContextWindow: 50_000, MaxOutput: 1000, SafetyMargin: 500}
+}
+
+func (l listener) Generate(_ context.Context, req provider.Request, _ func(provider.Event)) (provider.Response, error) {
+	*l.heard = req.Messages
+	return provider.Response{Parts: []provider.Part{provider.Text("I see.")}, FinishReason: provider.FinishStop}, nil
+}
+
+// The next turn of the session is told what became of the call, so that it is not made again blindly; the one after is not
+// told again.
+func TestTheNextTurnIsToldWhatBecameOfTheCall(t *testing.T) {
+	h := ledger(t)
+	on, _, e := h.booked("tea", false)
+	if err := on.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var heard []provider.Message
+	next := h.open(func(c *host.Config) { c.Models = map[string]provider.Model{"scripted": listener{&heard}} })
+	for i, want := range []string{`its plugin names "entry/` + string(e.ID), ""} {
+		if _, err := next.Run(t.Context(), host.Request{Input: "go on", Session: turn.Selector{Kind: turn.Resume, Session: e.Session}}, turn.Observer{}); err != nil {
+			t.Fatal(err)
+		}
+		first := heard[0].Text()
+		if want != "" && (!strings.Contains(first, want) || !strings.Contains(first, "cut off")) || want == "" && strings.Contains(first, "Note from the host") {
+			t.Errorf("turn %d is told %q", i+1, first)
+		}
+	}
 }
 
 // booked has a host killed while it books, and returns the effect as the next host left it.

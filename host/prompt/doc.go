@@ -4,11 +4,11 @@
 // A turn opens a [Conversation] once, which reads the session's bounded window: its summary, if there is one, and the
 // newest messages after it. Each step is then one [Conversation.Prepare]: choose the output reservation from the model's
 // limits; take it, the safety margin and the tool schemas from the window; put the layers together in their fixed order
-// (system prompt, summary, history, this turn); shorten old tool results; and, if that is not enough, summarise the older
+// (system prompt, summary, a note on what earlier turns left uncertain, history, this turn); shorten old tool results; and, if that is not enough, summarise the older
 // part of the history under the session's compaction lease. When nobody can summarise now, the oldest groups are left out
 // instead, which the model is told. What cannot fit even so is an overflow with its sizes, and nothing is sent.
 //
-// Never cut apart or left out: the system prompt, the input of this turn, an assistant message with the results of its
+// Never cut apart or left out: the system prompt, the note, the input of this turn, an assistant message with the results of its
 // calls, the newest groups. A summary says that it is one and gives no orders.
 //
 // Sizes are counted with the model's tokenizer where there is a public one, else estimated on the safe side, and corrected by what the

@@ -42,7 +42,7 @@ func (f *fitting) size() int {
 
 func (f *fitting) over() bool { return f.c.raised(f.size()) > f.out.Budget }
 
-// preface stands before the history: the summary, and that something is missing.
+// preface stands before the history: the summary, that something is missing, and what earlier turns left uncertain.
 func (f *fitting) preface() []provider.Message {
 	text := ""
 	if s := f.c.snapshot.Summary; s.Text != "" {
@@ -54,6 +54,12 @@ func (f *fitting) preface() []provider.Message {
 			text += "\n"
 		}
 		text += "[Some earlier messages are left out here.]"
+	}
+	if f.c.note != "" {
+		if text != "" {
+			text += "\n"
+		}
+		text += f.c.note
 	}
 	if text == "" {
 		return nil
@@ -101,7 +107,7 @@ func (f *fitting) result() Prepared {
 	if p.Overflow = p.Estimate > p.Budget; p.Overflow {
 		return p
 	}
-	if p.Summarised || p.Dropped > 0 || p.Shortened > 0 {
+	if p.Summarised || p.Dropped > 0 || p.Shortened > 0 || f.c.note != "" {
 		f.unseal()
 	}
 	p.Messages = slices.Concat(f.preface(), flatten(f.groups), flatten(f.current))

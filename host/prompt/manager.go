@@ -93,6 +93,7 @@ type Conversation struct {
 	model Model
 	count *counter
 
+	note      string // about earlier turns; or empty
 	snapshot  Snapshot
 	groups    []group
 	calibrate Calibration
@@ -108,6 +109,13 @@ func (m *Manager) Open(ctx context.Context, turn binding.Turn, model Model) (*Co
 	c := &Conversation{m: m, turn: turn, model: model, count: m.counter(model.Limits.Tokenizer), given: map[id.Decision]decision{}}
 	if err := c.read(ctx); err != nil {
 		return nil, err
+	}
+	left, err := m.cfg.Journal.Left(ctx, turn.Principal(), turn.Session(), turn.ID(), MaxLeft)
+	if err != nil {
+		return nil, fmt.Errorf("prompt: read what earlier turns of %s left: %w", turn.Session(), err)
+	}
+	if text := left.note(); text != "" {
+		c.note = c.hidden(provider.User(text)).Text()
 	}
 	known, err := m.cfg.Journal.Calibration(ctx, model.Name)
 	if err != nil {

@@ -27,7 +27,7 @@ func (p *pair) read(rt *rapid.T) {
 	}
 	what := one(rt, "what", []string{
 		"Session", "Sessions", "Turn", "Turns", "Effects", "Window", "Questions", "Events", "BoundSession", "Owner", "Search", "Legacy",
-		"Uncertain", "Effect", "Deliveries",
+		"Uncertain", "Effect", "Deliveries", "Left",
 	})
 	query := turn.EventQuery{Limit: limit}
 	if what == "Events" {
@@ -57,6 +57,8 @@ func (p *pair) read(rt *rapid.T) {
 			return w.Store.Effects(w.ctx, by(w), turnID)
 		case "Uncertain":
 			return w.Store.Uncertain(w.ctx, by(w), open, limit)
+		case "Left":
+			return w.Store.Left(w.ctx, by(w), s, turnID, limit)
 		case "Effect":
 			row, is, err := w.Store.Effect(w.ctx, by(w), effectID)
 			return found{row, is}, err

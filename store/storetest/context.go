@@ -26,6 +26,9 @@ func contextCases() []testCase {
 		{"an observation counts once", observedOnce},
 		{"an observation that cannot be stored is told once", observationLost},
 		{"an observation is there with the end of its turn", observedWithTheEnd},
+		{"the next turn is told what earlier ones left uncertain", leftByTurns},
+		{"what was settled is told to one turn, and what is open to every one", leftOnce},
+		{"what turns left is their owner's, and bounded", leftBounds},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/lease"
 	"github.com/b3abf3ee/portcullis/host/prompt"
 )
@@ -47,4 +48,15 @@ func Observation(o prompt.Observation) error {
 		return fmt.Errorf("the vendor's request id or reason has more than %d bytes", maxVendorBytes)
 	}
 	return nil
+}
+
+// CutOff reports a turn that ended because whoever ran it was gone.
+func CutOff(reason string) bool { return reason == ReasonHostGone || reason == ReasonLeaseExpired }
+
+// Unseen is an uncertain effect as a later turn's model is told of it.
+func Unseen(e effect.Record) prompt.Unseen {
+	return prompt.Unseen{
+		Tool: e.Tool, Arguments: e.Arguments, Started: e.StartedAt, Settled: string(e.Resolution.Verdict),
+		Reference: e.Resolution.Reference,
+	}
 }
