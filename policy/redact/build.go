@@ -76,7 +76,7 @@ func (b *builder) mark(name string, source Source, value string) int {
 // names goes over the document: members with sensitive names become opaque, everything else is searched for shapes. What
 // is deeper than MaxDepth is never shown, so it is not looked at.
 func (b *builder) names() {
-	deep := levels{doc: &b.doc.Document}
+	var deep levels
 	end := b.doc.At(b.doc.Root()).Next
 	for i := b.doc.Root(); i < end; {
 		switch t := b.doc.At(i); t.Kind {
@@ -88,7 +88,7 @@ func (b *builder) names() {
 		case document.Scalar:
 			i++
 		default:
-			i = deep.into(i)
+			i = deep.into(&b.doc.Document, i)
 		}
 	}
 }
@@ -165,7 +165,7 @@ func (b *builder) holdsSomething(i int32) bool {
 
 // values looks for known values everywhere.
 func (b *builder) values() {
-	deep := levels{doc: &b.doc.Document}
+	var deep levels
 	end := b.doc.At(b.doc.Root()).Next
 	for i := b.doc.Root(); i < end; {
 		t := b.doc.At(i)
@@ -185,28 +185,25 @@ func (b *builder) values() {
 			}
 			i++
 		default:
-			i = deep.into(i)
+			i = deep.into(&b.doc.Document, i)
 		}
 	}
 }
 
 // levels counts the containers around a token, for a walk in the order of the text. Of a document that is nowhere too
 // deep it counts nothing.
-type levels struct {
-	doc  *document.Document
-	ends []int32 // of the containers around
-}
+type levels struct{ ends []int32 } // ends of the containers around
 
 // into is the token to go on at behind the opening of the container at i: the first inside it, or, where that would be
 // more than MaxDepth deep, the one behind it.
-func (l *levels) into(i int32) int32 {
-	if l.doc.Depth() <= MaxDepth {
+func (l *levels) into(doc *document.Document, i int32) int32 {
+	if doc.Depth() <= MaxDepth {
 		return i + 1
 	}
 	for len(l.ends) > 0 && l.ends[len(l.ends)-1] <= i {
 		l.ends = l.ends[:len(l.ends)-1]
 	}
-	end := l.doc.At(i).Next
+	end := doc.At(i).Next
 	if len(l.ends) >= MaxDepth {
 		return end
 	}

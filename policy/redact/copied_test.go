@@ -21,13 +21,13 @@ func FuzzCopied(f *testing.F) {
 		b.doc.Document = d
 		b.document()
 		for a := range audiences {
-			fast := renderer{to: a, limit: limit, marks: b.marks, doc: &b.doc}
+			fast := renderer{to: a, limit: limit, marks: b.marks, doc: b.doc}
 			fast.json()
-			slow := renderer{to: a, limit: limit, marks: b.marks, doc: &b.doc}
+			slow := renderer{to: a, limit: limit, marks: b.marks, doc: b.doc}
 			if !slow.value(d.Root()) {
 				slow.exhausted(d.Root(), d.Root())
 			}
-			if whole := (&renderer{to: a, limit: limit, doc: &b.doc}); whole.mayCopy() && whole.fits(d.Root()) && string(d.Bytes()) != string(slow.out) {
+			if whole := (&renderer{to: a, limit: limit, doc: b.doc}); whole.mayCopy() && whole.fits(d.Root()) && string(d.Bytes()) != string(slow.out) {
 				t.Fatalf("%s view of %s within %+v, said to fit whole, is %s", a, raw, limit, slow.out)
 			}
 			if string(fast.out) != string(slow.out) || fast.cut != slow.cut {

@@ -13,7 +13,7 @@ type renderer struct {
 	to    Audience
 	limit Limit
 	marks []mark
-	doc   *findings // of a JSON result
+	doc   findings // of a JSON result; a copy, which keeps what is copied off the heap
 	out   []byte
 	open  int  // containers that still need their closing byte
 	full  bool // the view is at its bound and says so; only closing bytes may follow

@@ -45,7 +45,7 @@ func (r *renderer) value(i int32) bool {
 // mayCopy reports that what is inside the bounds may be written as it stands: nothing is hidden, and no string would be
 // written in another way.
 func (r *renderer) mayCopy() bool {
-	d := r.doc
+	d := &r.doc
 	return len(d.whole)+len(d.spans) == 0 && d.Compact() && d.Plain() && d.Depth() <= r.limit.Depth && (r.to != ForOperator || d.ASCII())
 }
 

@@ -156,7 +156,7 @@ func BuildFor(set Set, bounds Bounds, raw Raw, wanted ...Audience) (views Views,
 	var all [audiences]View
 	var whole []byte // the result as it stands, for every view that shows it so
 	for _, a := range wanted {
-		r := renderer{to: a, limit: bounds.limit(a), marks: b.marks, doc: &b.doc}
+		r := renderer{to: a, limit: bounds.limit(a), marks: b.marks, doc: b.doc}
 		if raw.json && r.mayCopy() && r.fits(b.doc.Root()) {
 			if whole == nil {
 				whole = bytes.Clone(b.doc.Bytes())
