@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"go/parser"
 	"go/token"
 	"io"
@@ -198,6 +199,19 @@ func TestOnlyAuthorityMakesAnIssuer(t *testing.T) {
 			if bytes.Contains(src, []byte("principal.NewIssuer(")) {
 				t.Errorf("%s/%s makes an Issuer; only host/authority may", short(p.ImportPath), f)
 			}
+		}
+	}
+}
+
+// TestHouseRulesOfMigrations holds that no two people took the same number.
+func TestHouseRulesOfMigrations(t *testing.T) {
+	names, err := filepath.Glob("../store/sqlite/migrations/*.sql")
+	if err != nil || len(names) < 10 {
+		t.Fatal(names, err)
+	}
+	for i, name := range names {
+		if want := fmt.Sprintf("%05d_", i+1); !strings.HasPrefix(filepath.Base(name), want) {
+			t.Errorf("%s is migration %d: rename yours to the next free number", name, i+1)
 		}
 	}
 }
