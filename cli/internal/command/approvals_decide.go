@@ -48,7 +48,7 @@ func (s *shell) decide(c *cli.Context, allow bool) error {
 			case !allow:
 				t.Say("%s %s will not run", console.Bad("denied:"), q.Tool)
 			case q.Reach == approval.ForSession:
-				t.Say("%s %s, and further calls of this session that are covered by %s", console.Good("allowed:"), q.Tool, q.RuleKey)
+				t.Say("%s %s, and until the session ends %s", console.Good("allowed:"), q.Tool, covers(q))
 			default:
 				t.Say("%s %s, this once", console.Good("allowed:"), q.Tool)
 				if reach == approval.ForSession {
@@ -90,7 +90,7 @@ func (s *shell) revokeApproval(c *cli.Context) error {
 				t.Say("%s was revoked at %s already; nothing changed", q.ID, stamp(q.Revoked))
 				return
 			}
-			t.Say("%s %s is asked about again", console.Good("revoked:"), q.RuleKey)
+			t.Say("%s %s needs to be allowed again (it was: %s)", console.Good("revoked:"), q.Tool, covers(q))
 		})
 	})
 }

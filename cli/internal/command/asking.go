@@ -84,15 +84,17 @@ func (a *asker) Prompt(ctx context.Context, q approval.Question) (approval.Answe
 		a.begin()
 	}
 	sayQuestion(a.text, q)
-	options := "a: allow this once"
+	keys := "[a/d]>"
+	a.text.Say("  a        allow this call, this once")
 	if q.Cacheable {
-		options += ", s: allow for this session whatever is covered by " + q.RuleKey
+		keys = "[a/s/d]>"
+		a.text.Say("  s        until this session ends, allow %s", covers(q))
 	}
-	a.text.Say("%s, d: deny", options)
+	a.text.Say("  d        deny")
 	denied := approval.Answer{State: approval.Denied, By: authority.OperatorID, Reason: approval.ReasonDenied}
 	for range tries {
 		a.lines.Drain()
-		a.text.Part("answer %s ", console.Bold("[a/s/d]>"))
+		a.text.Part("answer %s ", console.Bold(keys))
 		line, err := a.lines.Next(ctx)
 		switch {
 		case errors.Is(err, io.EOF):

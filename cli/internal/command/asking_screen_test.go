@@ -180,7 +180,9 @@ func TestAQuestionLooksLikeWhatItIs(t *testing.T) {
 			"executable \"/bin/echo\" sha256:abababababab\n" +
 			"note       " + quoted(s) + "\n" +
 			"question   " + string(q.ID) + ", input sha256:" + q.Digest[:12] + "\n" +
-			"a: allow this once, s: allow for this session whatever is covered by a.b tool.call:a.b =input sha256:" + q.Digest + ", d: deny\n" +
+			"  a        allow this call, this once\n" +
+			"  s        until this session ends, allow this same call again, with exactly these arguments\n" +
+			"  d        deny\n" +
 			"answer [a/s/d]> "
 		if raw, err := hex.DecodeString(q.Digest); err != nil || len(raw) != 32 {
 			t.Fatalf("digest %q", q.Digest)

@@ -2,6 +2,7 @@ package command
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
@@ -87,9 +88,7 @@ func explainOf(x host.Explanation) explainAnswer {
 	for _, n := range x.Needs {
 		a.Needs = append(a.Needs, n.String())
 	}
-	for _, l := range x.Policy.Trace {
-		a.Checks = append(a.Checks, checkLine(l))
-	}
+	a.Checks = checksOf(x, j)
 	for _, step := range x.Approval.Trace {
 		a.Approval.Rules = append(a.Approval.Rules, ruleOf(step))
 	}
@@ -101,6 +100,29 @@ func explainOf(x host.Explanation) explainAnswer {
 	}
 	a.URL = urlOf(x.URL)
 	return a
+}
+
+// stages are those of a judgement, in the order of the gate.
+func stages() []policy.Stage {
+	return []policy.Stage{host.StageRequest, policy.Scope, policy.Capability, policy.HostChecks, policy.Approval, host.StageSecrets, host.StageEgress}
+}
+
+// checksOf are the checks that were made, up to the one that says no: a check that the gate would not come to has not passed.
+func checksOf(x host.Explanation, j host.Judgement) []checkLine {
+	all, no := []checkLine{}, false
+	for _, l := range x.Policy.Trace {
+		if j.Action == policy.Deny && slices.Index(stages(), l.Stage) > slices.Index(stages(), j.Stage) {
+			continue
+		}
+		if l.Passed && j.Action == policy.Deny && l.Stage == policy.Approval && j.Stage == policy.Approval {
+			continue // the rules would ask, and nobody can be
+		}
+		all, no = append(all, checkLine(l)), no || !l.Passed
+	}
+	if j.Action == policy.Deny && !no && x.Found {
+		all = append(all, checkLine{Stage: j.Stage, Text: j.Why})
+	}
+	return all
 }
 
 func urlOf(u *host.URLExplanation) *urlAnswer {
@@ -146,8 +168,11 @@ func sayExplained(t *console.Text, a explainAnswer, x host.Explanation) {
 	t.Say("%s of %s in core %s: %s", console.Bold(a.Tool), orHost(a.Plugin), a.Core, decided(a.Decision))
 	for _, c := range a.Checks {
 		mark := console.Good("pass")
-		if !c.Passed {
+		switch {
+		case !c.Passed:
 			mark = console.Bad("no  ")
+		case c.Stage == policy.Approval && x.Policy.Action == policy.Ask:
+			mark = console.Warn("ask ")
 		}
 		t.Say("  %s %-11s %s", mark, string(c.Stage), c.Text)
 	}

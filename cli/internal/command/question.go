@@ -26,6 +26,19 @@ func sayQuestion(t *console.Text, q approval.Question) {
 	t.Say("question   %s, input sha256:%.12s", q.ID, q.Digest)
 }
 
+// covers says which further calls an allowance for the session lets run. The rule key is the tool, its capabilities, and
+// behind " =" what the calls must have in common; see [approval.Question].
+func covers(q approval.Question) string {
+	_, same, narrow := strings.Cut(q.RuleKey, " =")
+	switch {
+	case !narrow:
+		return "every call of " + q.Tool + ", whatever its arguments"
+	case strings.HasPrefix(same, "input sha256:"):
+		return "this same call again, with exactly these arguments"
+	}
+	return "calls of " + q.Tool + " for " + same
+}
+
 func sayHowToDecide(t *console.Text, q approval.Question) {
 	t.Say("to decide  `portcullis approvals allow %s` or `portcullis approvals deny %s` until %s", q.ID, q.ID, stamp(q.Expires))
 }

@@ -21,7 +21,9 @@ func (s *shell) secrets() *cli.Command {
 			{
 				Name: "set", Usage: "keep a secret, or replace one", ArgsUsage: "NAME", Flags: secretFlags(), Action: s.secretsSet,
 				Description: "The value is read from standard input, or asked for without echo; it is never an argument, which other users\n" +
-					"of the machine could read. It is kept encrypted in secrets.age, whose key is secrets.key (mode 0600), both in the home.",
+					"of the machine could read. It is kept encrypted in secrets.age, whose key is secrets.key (mode 0600), both in the home.\n" +
+					"From then on no view and no record shows it. What was stored before is not rewritten: a value that somebody typed into\n" +
+					"a conversation before it was kept stands in the database, so give it a new value at its source.",
 			},
 			{Name: "list", Usage: "names, places and dates; never values", Action: s.secretsList},
 			{Name: "remove", Usage: "forget a secret", ArgsUsage: "NAME", Action: s.secretsRemove},
@@ -181,6 +183,7 @@ func (s *shell) changeSecret(c *cli.Context, kind event.Kind, do func(context.Co
 		}
 		return s.out.Answer(map[string]string{"secret": string(name), "done": done}, func(t *console.Text) {
 			t.Say("%s %s is %s; config.yaml may name it as secret:%s", console.Good("done:"), name, done, name)
+			t.Say("it is hidden from now on; where it was typed before, in a message, a question or a file, it stands as it was typed")
 		})
 	})
 }
