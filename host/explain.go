@@ -23,6 +23,7 @@ type Explanation struct {
 	Revision  string
 	Principal string          // who would act
 	URL       *URLExplanation // set when the arguments have a "url"
+	Approvers []string        // who may decide when a person must: principal ids
 	Secrets   effect.Refusal  // why the call would get no secrets; zero also when it needs none
 }
 
@@ -51,6 +52,7 @@ type Explainer struct {
 	ready   prepared
 	catalog *effect.Catalog
 	who     string
+	decides []string
 }
 
 // Explainer makes ready to say what the gate would do with calls of a core's tools. Like everything that it says, this
@@ -71,7 +73,7 @@ func (h *Host) Explainer(ctx context.Context, sup Supposed) (*Explainer, error) 
 	if err != nil {
 		return nil, err
 	}
-	setup, err := h.setup(ctx, ready, redact.Set{})
+	setup, err := h.setup(ctx, ready, redact.Set{}, factsOf(bound.Principal()))
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +81,12 @@ func (h *Host) Explainer(ctx context.Context, sup Supposed) (*Explainer, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &Explainer{h, sup, ready, catalog, bound.Principal().PrincipalID()}, nil
+	return &Explainer{h, sup, ready, catalog, bound.Principal().PrincipalID(), setup.Approvers}, nil
+}
+
+// factsOf is who a scope is for.
+func factsOf(by principal.Scope) principal.Facts {
+	return principal.Facts{PrincipalID: by.PrincipalID(), Authority: by.Authority()}
 }
 
 // Close gives the core back. It may be called again.
@@ -89,7 +96,7 @@ func (x *Explainer) Close() { x.catalog.Close() }
 func (x *Explainer) Explain(ctx context.Context, tool string, arguments []byte) (Explanation, error) {
 	got := Explanation{
 		Explanation: x.h.effects.Explain(ctx, x.catalog, tool, arguments),
-		Core:        x.ready.core.ID(), Revision: x.ready.core.Revision(), Principal: x.who,
+		Core:        x.ready.core.ID(), Revision: x.ready.core.Revision(), Principal: x.who, Approvers: x.decides,
 	}
 	var err error
 	if method, raw, ok := urlIn(arguments); ok && got.Found {

@@ -123,7 +123,7 @@ func (h *Host) CheckCore(ctx context.Context, id string) (core.Core, error) {
 	if err != nil {
 		return core.Core{}, err
 	}
-	setup, err := h.setup(ctx, ready, redact.Set{})
+	setup, err := h.setup(ctx, ready, redact.Set{}, factsOf(bound.Principal()))
 	if err != nil {
 		return core.Core{}, err
 	}

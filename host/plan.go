@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/b3abf3ee/portcullis/host/authority"
 	"github.com/b3abf3ee/portcullis/host/binding"
 	"github.com/b3abf3ee/portcullis/host/core"
 	"github.com/b3abf3ee/portcullis/host/effect"
@@ -15,6 +16,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/provider"
 	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/policy/approval"
+	"github.com/b3abf3ee/portcullis/policy/principal"
 	"github.com/b3abf3ee/portcullis/policy/redact"
 )
 
@@ -158,7 +160,7 @@ func (p planner) Plan(ctx context.Context, req turn.Request) (turn.Plan, error) 
 			return turn.Plan{}, fmt.Errorf("make the workspace of core %s: %w", c.ID(), err)
 		}
 	}
-	setup, err := p.h.setup(ctx, ready, req.Known)
+	setup, err := p.h.setup(ctx, ready, req.Known, req.Actor)
 	if err != nil {
 		return turn.Plan{}, err
 	}
@@ -171,8 +173,28 @@ func (p planner) Plan(ctx context.Context, req turn.Request) (turn.Plan, error) 
 	}, nil
 }
 
-// setup is what a turn's catalog is made of. known is what the request names as secret.
-func (h *Host) setup(ctx context.Context, ready prepared, known redact.Set) (effect.Setup, error) {
+// approvers are who may decide what a turn of actor asks. Where config.yaml names nobody it is the operator: a conversation does
+// not allow its own calls. What runs for the operator or for the host itself has nobody else anyway.
+func (h *Host) approvers(actor principal.Facts) []string {
+	named := h.settings.Approval.Approvers
+	if len(named) == 0 && actor.Authority == principal.Conversation {
+		named = []string{approval.Operator}
+	}
+	var out []string
+	for _, name := range named {
+		switch name {
+		case approval.Operator:
+			name = authority.OperatorID
+		case approval.Requester:
+			name = actor.PrincipalID
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+// setup is what a turn's catalog is made of. known is what the request names as secret, actor for whom it runs.
+func (h *Host) setup(ctx context.Context, ready prepared, known redact.Set, actor principal.Facts) (effect.Setup, error) {
 	known, err := h.hidden(ctx, known)
 	if err != nil {
 		return effect.Setup{}, err
@@ -180,7 +202,7 @@ func (h *Host) setup(ctx context.Context, ready prepared, known redact.Set) (eff
 	limits := ready.core.Limits()
 	return effect.Setup{
 		Sources:  []effect.Source{turn.Ask{}, ready.programs, &pluginSource{h, ready}},
-		Policies: ready.policies, Known: known, Timeout: limits.EffectTimeout, Output: limits.OutputBytes,
+		Policies: ready.policies, Approvers: h.approvers(actor), Known: known, Timeout: limits.EffectTimeout, Output: limits.OutputBytes,
 	}, nil
 }
 

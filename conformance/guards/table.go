@@ -218,6 +218,8 @@ func approving() []guard {
 		{"ended-sessions-keep-no-allowance", "store/sqlite/ending.go", "\tif err := s.takeBack(t, session, r); err != nil {", "\tif err := error(nil); err != nil {", inSQLite, "TestContract/a_session_that_is_ended_takes_back_what_was_allowed_in_it,_and_starts_nothing_more"},
 		{"ended-sessions-ask-nothing", "store/sqlite/ending.go", "\tif err := s.closeQuestions(t, end, id.Trace(trace), rule.ReasonSessionEnded); err != nil {", "\tif err := error(nil); err != nil {\n\t\t_ = end", inSQLite, "TestContract/a_session_that_is_ended_takes_back_what_was_allowed_in_it,_and_starts_nothing_more"},
 		{"who-ends-a-session", "store/sqlite/ending.go", "\tif !found {\n", "\tif false {\n", inSQLite, "TestContract/only_who_reaches_a_session_ends_it"},
+		{"own-calls-are-not-ones-own-to-allow", "host/plan.go", "if len(named) == 0 && actor.Authority == principal.Conversation {", "if false {", inHost, "TestWhoMayDecide"},
+		{"cores-name-no-approvers", "host/core/rules.go", "\tif r.path != HostFile {", "\tif false {", "./host/core", "TestApproversAreRead"},
 		{"left-revisions", "host/plan.go", "\t\th.gate.EndCore(c.ID())\n", "", inHost, "TestAnotherRevisionEndsTheQuestionsOfTheOneBefore"},
 		{"left-sessions", "host/turn/admit.go", "\t\tif moves && before != got.Session {", "\t\tif moves && before == \"\" {", inTurn, "TestWhoLeavesASessionIsTold"},
 		{"in-time-when-used", "store/internal/rule/approval.go", "\tcase nowMillis >= q.Expires.UnixMilli():\n\t\treturn effect.ApprovalExpired", "\tcase false:\n\t\treturn effect.ApprovalExpired", inMemory, "TestContract"},

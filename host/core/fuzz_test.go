@@ -51,7 +51,7 @@ func approvalObject(rules approval.Rules) objectOf {
 		return out
 	}
 	return objectOf{}.set("default", rules.Default.Mode).set("tools", section(rules.Tools)).
-		set("capabilities", section(rules.Capabilities)).set("risks", section(rules.Risks))
+		set("capabilities", section(rules.Capabilities)).set("risks", section(rules.Risks)).set("approvers", rules.Approvers)
 }
 
 func agentObject(a agent) objectOf {

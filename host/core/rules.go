@@ -92,13 +92,42 @@ func (r *reading) approval(v value) approval.Rules {
 			})
 		}
 	}
+	decide := func(v value) { rules.Approvers = r.approvers(v) }
+	if r.path != HostFile {
+		decide = func(v value) {
+			r.fault(v.at, "who may decide is the operator's to say, for every core: put approval.approvers into %s", HostFile)
+		}
+	}
 	r.object(v,
+		may("approvers", decide),
 		may("default", func(v value) { rules.Default, _ = mode("default", v) }),
 		may("tools", section(checkTool, &rules.Tools)),
 		may("capabilities", section(checkCapability, &rules.Capabilities)),
 		may("risks", section(checkRisk, &rules.Risks)),
 	)
 	return rules
+}
+
+// approvers reads who may decide: "operator", "requester", or principal ids, each once.
+func (r *reading) approvers(v value) []string {
+	var out []string
+	faults := len(r.faults)
+	r.list(v, approval.MaxApprovers, func(item value) {
+		name, ok := r.text(item, 200)
+		switch {
+		case !ok:
+		case !approval.NamesApprover(name):
+			r.fault(item.at, "%s is not operator, requester or the id of a principal, as `portcullis sessions show` names it", quote(name))
+		case slices.Contains(out, name):
+			r.fault(item.at, "%s is listed twice", quote(name))
+		default:
+			out = append(out, name)
+		}
+	})
+	if len(out) == 0 && len(r.faults) == faults {
+		r.fault(v.at, "%s names nobody: leave it out, and the operator decides", v.name)
+	}
+	return out
 }
 
 func checkTool(key string) string {

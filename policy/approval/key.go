@@ -60,7 +60,7 @@ func (r Rules) digest() string {
 			parts = append(parts, strconv.Itoa(kind), one.Key, one.Mode)
 		}
 	}
-	return digest(parts...)
+	return digest(append(parts, r.Approvers...)...)
 }
 
 // Key is what a remembered allowance is found by. It is comparable. All five parts must be equal: what one person

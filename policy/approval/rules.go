@@ -35,6 +35,31 @@ type Rules struct {
 	Tools        []Rule
 	Capabilities []Rule
 	Risks        []Rule
+	Approvers    []string // who may decide what must be asked; see [Operator] and [Requester]. Empty: the operator alone
+}
+
+// Words of [Rules.Approvers] beside principal ids.
+const (
+	Operator  = "operator"  // who holds the machine: may always decide, and is named to say that nobody else may
+	Requester = "requester" // the principal for whom the call would run
+)
+
+// MaxApprovers is how many one file may name.
+const MaxApprovers = 32
+
+// NamesApprover reports whether text stands for somebody in [Rules.Approvers]: one of the words, or a principal id, which is
+// "principal:" with at least two more parts of printable ASCII.
+func NamesApprover(text string) bool {
+	if text == Operator || text == Requester {
+		return true
+	}
+	parts := strings.Split(text, ":")
+	for _, p := range parts {
+		if p == "" || strings.ContainsFunc(p, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			return false
+		}
+	}
+	return len(parts) >= 3 && parts[0] == "principal"
 }
 
 // Entry is what the rules are asked about: one tool as the catalog holds it. Mode is the tool's own: the mode that

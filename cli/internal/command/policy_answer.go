@@ -7,6 +7,7 @@ import (
 
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
 	"github.com/b3abf3ee/portcullis/host"
+	"github.com/b3abf3ee/portcullis/host/authority"
 	"github.com/b3abf3ee/portcullis/policy"
 	"github.com/b3abf3ee/portcullis/policy/approval"
 	"github.com/b3abf3ee/portcullis/policy/egress"
@@ -29,6 +30,7 @@ type explainAnswer struct {
 	Needs     []string        `json:"needs"` // capabilities of this call
 	Checks    []checkLine     `json:"checks"`
 	Approval  modeAnswer      `json:"approval"`
+	Approvers []string        `json:"approvers"` // who may decide it when a person must; none: who it runs for
 	Arguments string          `json:"arguments_refused,omitempty"`
 	Plan      json.RawMessage `json:"plan,omitempty"` // what would run beyond the arguments
 	Secrets   *secretsAnswer  `json:"secrets,omitempty"`
@@ -84,6 +86,7 @@ func explainOf(x host.Explanation) explainAnswer {
 		Tool: x.Tool, Plugin: x.Plugin, Core: x.Core, Revision: x.Revision, Principal: x.Principal, Found: x.Found,
 		Decision: j.Action, Stage: j.Stage, Rule: j.Rule, Reason: j.Reason, Why: j.Why, Remedy: j.Remedy,
 		Needs: []string{}, Checks: []checkLine{}, Approval: modeAnswer{Rules: []ruleLine{}}, Arguments: x.Arguments.Why, Plan: x.Plan,
+		Approvers: append([]string{}, x.Approvers...),
 	}
 	for _, n := range x.Needs {
 		a.Needs = append(a.Needs, n.String())
@@ -180,6 +183,9 @@ func sayExplained(t *console.Text, a explainAnswer, x host.Explanation) {
 	for _, step := range x.Approval.Trace {
 		t.Say("  %s", step.String())
 	}
+	if a.Decision == policy.Ask {
+		t.Say("who may decide: %s", strings.Join(deciders(a), ", "))
+	}
 	if len(a.Plan) > 0 {
 		t.Say("it would run")
 		t.Prose("  ", string(a.Plan))
@@ -194,6 +200,17 @@ func sayExplained(t *console.Text, a explainAnswer, x host.Explanation) {
 	if a.Remedy != "" {
 		t.Say("to change that: %s", console.Command(a.Remedy))
 	}
+}
+
+// deciders are who may answer the question of the call, the operator first.
+func deciders(a explainAnswer) []string {
+	all := []string{authority.OperatorID}
+	if len(a.Approvers) == 0 {
+		all = append(all, a.Principal)
+	}
+	all = append(all, a.Approvers...)
+	slices.Sort(all[1:])
+	return slices.Compact(all)
 }
 
 // sayBound is what the call reaches beyond the machine.

@@ -11,6 +11,7 @@ import (
 	"github.com/b3abf3ee/portcullis/cli/internal/app"
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
 	"github.com/b3abf3ee/portcullis/host/core"
+	"github.com/b3abf3ee/portcullis/policy/approval"
 )
 
 // Level is how bad a finding is.
@@ -145,6 +146,16 @@ func (e *examination) config(ctx context.Context) (core.HostConfig, bool) {
 		return settings, false
 	}
 	e.ok("config.file", core.HostFile+" decodes")
+	who := "the operator"
+	for _, name := range settings.Approval.Approvers {
+		if name == approval.Requester {
+			name = "whoever asks"
+		}
+		if name != approval.Operator {
+			who += ", " + name
+		}
+	}
+	e.ok("config.approvers", "who may decide what must be allowed: "+who)
 	return settings, true
 }
 
