@@ -43,7 +43,7 @@ type ConflictError struct {
 // Error names both digests and the two ways out.
 func (e *ConflictError) Error() string {
 	return fmt.Sprintf("plugin %s %s is installed already with another content (installed %s, given %s): raise the version in the plugin, "+
-		"or remove the installed one first: `portcullis plugin remove %s@%s`", e.ID, e.Version, e.Installed, e.Given, e.ID, e.Version)
+		"or put it in the place of that one: `portcullis plugin install --replace DIR`", e.ID, e.Version, e.Installed, e.Given)
 }
 
 // Reason is the stable code of what is wrong with an installed folder.

@@ -157,7 +157,7 @@ func TestSameVersionWithAnotherContentIsRefused(t *testing.T) {
 	if !errors.As(err, &conflict) || conflict.Installed != in.Digest || conflict.Given == in.Digest {
 		t.Fatalf("Install = %v", err)
 	}
-	says(t, err, "raise the version", "`portcullis plugin remove calc@1.0.0`")
+	says(t, err, "raise the version", "`portcullis plugin install --replace DIR`")
 	if _, err := f.Open(t.Context(), "calc", "1.0.0", in.Digest); err != nil {
 		t.Errorf("the installed one was touched: %v", err)
 	}

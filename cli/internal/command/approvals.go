@@ -20,10 +20,7 @@ func (s *shell) approvals() *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "list questions, newest first", Action: s.listApprovals,
-				Flags: []cli.Flag{
-					&cli.StringFlag{Name: "state", Usage: "only those in `STATE`: pending, allowed, denied, expired or all", Value: "pending"},
-					limitFlag(20),
-				},
+				Flags: listFlags(20, &cli.StringFlag{Name: "state", Usage: "only those in `STATE`: pending, allowed, denied, expired or all", Value: "pending"}),
 			},
 			{Name: "show", Usage: "show one question whole", ArgsUsage: "APPROVAL", Action: s.showApproval},
 			{
@@ -90,13 +87,6 @@ func approvalOf(q approval.Question) approvalAnswer {
 }
 
 func (s *shell) listApprovals(c *cli.Context) error {
-	if _, err := operands(c); err != nil {
-		return err
-	}
-	n, err := limit(c, 500)
-	if err != nil {
-		return err
-	}
 	state := approval.State(c.String("state"))
 	switch state {
 	case approval.Pending, approval.Allowed, approval.Denied, approval.Expired:
@@ -107,27 +97,17 @@ func (s *shell) listApprovals(c *cli.Context) error {
 		p.Remedy = "write --state=all"
 		return p
 	}
-	return s.records(c, func(ctx context.Context, r *app.Records) error {
-		found, err := r.Store.Questions(ctx, r.By, state, n)
-		if err != nil {
-			return err
-		}
-		answer := struct {
-			Approvals []approvalAnswer `json:"approvals"`
-		}{[]approvalAnswer{}}
-		var rows [][]any
-		for _, q := range found {
-			answer.Approvals = append(answer.Approvals, approvalOf(q))
-			rows = append(rows, []any{q.ID, standing(q), q.Tool, q.Risk, stamp(q.Asked), stamp(q.Expires), console.Cut(q.Arguments, 40)})
-		}
-		return s.out.Answer(answer, func(t *console.Text) {
-			if len(rows) == 0 {
-				t.Say("no questions of that state; `portcullis approvals list --state=all` shows every one")
-				return
-			}
-			t.Table([]string{"approval", "state", "tool", "risk", "asked", "expires", "arguments"}, rows)
-		})
-	})
+	return listing[approval.Question]{
+		name: "approvals", most: 500, none: "no questions of that state; `portcullis approvals list --state=all` shows every one",
+		find: func(ctx context.Context, r *app.Records, n int) ([]approval.Question, error) {
+			return r.Store.Questions(ctx, r.By, state, n)
+		},
+		answer: func(q approval.Question) any { return approvalOf(q) },
+		head:   []string{"approval", "state", "tool", "risk", "asked", "expires", "arguments"},
+		row: func(q approval.Question) []any {
+			return []any{q.ID, standing(q), q.Tool, q.Risk, stamp(q.Asked), stamp(q.Expires), console.Cut(q.Arguments, 40)}
+		},
+	}.show(s, c)
 }
 
 // standing is the state of a question in a word or two.

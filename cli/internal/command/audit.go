@@ -20,14 +20,13 @@ func (s *shell) audit() *cli.Command {
 		Description: "Every command takes the operator's authority, which is on record as " + string(event.OperatorIssued) + ".\n" +
 			"So that looking does not crowd out what happened, these are shown only with --all, or when the list is\n" +
 			"narrowed to a session, a turn or a kind.",
-		Flags: []cli.Flag{
+		Flags: listFlags(50,
 			&cli.StringFlag{Name: "session", Usage: "only of this `SESSION`"},
 			&cli.StringFlag{Name: "turn", Usage: "only of this `TURN`"},
 			&cli.StringFlag{Name: "kind", Usage: "only of this `KIND`, as in effect.denied"},
 			&cli.StringFlag{Name: "since", Usage: "only from `TIME` on: 2026-01-31, 2026-01-31T12:00:00Z, or 90m for the last ninety minutes"},
 			&cli.BoolFlag{Name: "all", Usage: "also each command's taking of the operator's authority (" + string(event.OperatorIssued) + "), which reading makes too"},
-			limitFlag(50),
-		},
+		),
 		Action: s.listAudit,
 		Subcommands: []*cli.Command{{
 			Name: "verify", Usage: "recompute the chain over the audit and say whether a record was changed, taken out, put in or moved; writes nothing",
@@ -67,45 +66,31 @@ func (s *shell) listAudit(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.records(c, func(ctx context.Context, r *app.Records) error {
-		found, err := r.Store.Events(ctx, r.By, query)
-		if err != nil {
-			return err
-		}
-		answer := struct {
-			Events []recordAnswer `json:"events"`
-		}{[]recordAnswer{}}
-		var rows [][]any
-		for _, e := range found {
-			answer.Events = append(answer.Events, recordOf(e))
+	l := listing[event.Record]{
+		name: "events", most: 1000, none: "no records match",
+		find: func(ctx context.Context, r *app.Records, n int) ([]event.Record, error) {
+			query.Limit = n
+			return r.Store.Events(ctx, r.By, query)
+		},
+		answer: func(e event.Record) any { return recordOf(e) },
+		head:   []string{"at", "kind", "session", "turn", "principal", "details"},
+		row: func(e event.Record) []any {
 			words := make([]string, 0, len(e.Fields))
 			for _, f := range e.Fields {
 				if f.Value != "" {
 					words = append(words, f.Name+"="+f.Value)
 				}
 			}
-			rows = append(rows, []any{stamp(e.At), e.Kind, e.Session, e.Turn, e.Principal, console.Cut(strings.Join(words, " "), 120)})
-		}
-		return s.out.Answer(answer, func(t *console.Text) {
-			if len(rows) == 0 {
-				t.Say("no records match")
-			} else {
-				t.Table([]string{"at", "kind", "session", "turn", "principal", "details"}, rows)
-			}
-			if query.Without != "" {
-				s.out.Err().Say("%s", console.Dim("without "+string(query.Without)+"; --all shows these too"))
-			}
-		})
-	})
+			return []any{stamp(e.At), e.Kind, e.Session, e.Turn, e.Principal, console.Cut(strings.Join(words, " "), 120)}
+		},
+	}
+	if query.Without != "" {
+		l.note = "without " + string(query.Without) + "; --all shows these too"
+	}
+	return l.show(s, c)
 }
 
 func auditQuery(c *cli.Context) (q turn.EventQuery, err error) {
-	if _, err = operands(c); err != nil {
-		return q, err
-	}
-	if q.Limit, err = limit(c, 1000); err != nil {
-		return q, err
-	}
 	if text := c.String("session"); text != "" {
 		if q.Session, err = id.ParseSession(text); err != nil {
 			return q, err

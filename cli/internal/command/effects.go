@@ -19,10 +19,7 @@ func (s *shell) effects() *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "list effects whose end nobody saw, those that ended last first", Action: s.listEffects,
-				Flags: []cli.Flag{
-					&cli.BoolFlag{Name: "open", Usage: "only those about which nothing is settled"},
-					limitFlag(20),
-				},
+				Flags: listFlags(20, &cli.BoolFlag{Name: "open", Usage: "only those about which nothing is settled"}),
 			},
 			{Name: "show", Usage: "show one effect whole, and what to do about it", ArgsUsage: "EFFECT", Action: s.showEffect},
 			{
@@ -68,34 +65,17 @@ func (s *shell) foundEffect(e effect.Record) placedEffect {
 }
 
 func (s *shell) listEffects(c *cli.Context) error {
-	if _, err := operands(c); err != nil {
-		return err
-	}
-	n, err := limit(c, 500)
-	if err != nil {
-		return err
-	}
-	return s.records(c, func(ctx context.Context, r *app.Records) error {
-		found, err := r.Store.Uncertain(ctx, r.By, c.Bool("open"), n)
-		if err != nil {
-			return err
-		}
-		answer := struct {
-			Effects []placedEffect `json:"effects"`
-		}{[]placedEffect{}}
-		var rows [][]any
-		for _, e := range found {
-			answer.Effects = append(answer.Effects, s.foundEffect(e))
-			rows = append(rows, []any{e.ID, e.Tool, stamp(e.StartedAt), settledAs(e.Resolution), console.Cut(string(e.Arguments), 40)})
-		}
-		return s.out.Answer(answer, func(t *console.Text) {
-			if len(rows) == 0 {
-				t.Say("no effect waits to be settled; `portcullis turns show TURN` shows the effects of a turn")
-				return
-			}
-			t.Table([]string{"effect", "tool", "started", "settled", "arguments"}, rows)
-		})
-	})
+	return listing[effect.Record]{
+		name: "effects", most: 500, none: "no effect waits to be settled; `portcullis turns show TURN` shows the effects of a turn",
+		find: func(ctx context.Context, r *app.Records, n int) ([]effect.Record, error) {
+			return r.Store.Uncertain(ctx, r.By, c.Bool("open"), n)
+		},
+		answer: func(e effect.Record) any { return s.foundEffect(e) },
+		head:   []string{"effect", "tool", "started", "settled", "arguments"},
+		row: func(e effect.Record) []any {
+			return []any{e.ID, e.Tool, stamp(e.StartedAt), settledAs(e.Resolution), console.Cut(string(e.Arguments), 40)}
+		},
+	}.show(s, c)
 }
 
 func (s *shell) showEffect(c *cli.Context) error {

@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -67,17 +66,8 @@ func isKnown(home app.Home, id string) bool {
 // installMade installs one plugin and tells whether it was there: "installed" or "kept". With force, an installed one
 // of that version with another content is replaced, which is what a person wants who just changed its source.
 func installMade(ctx context.Context, home app.Home, r *app.Records, m bundle.Made, force bool) (plugin.Installed, string, error) {
-	folder := plugin.At(home.Path)
-	had, absent := folder.Find(ctx, m.Manifest.ID, m.Manifest.Version)
-	in, err := folder.Install(ctx, m.Dir)
-	var conflict *plugin.ConflictError
-	var broken *plugin.BrokenError
-	if force && (errors.As(err, &conflict) || errors.As(err, &broken)) {
-		if err := folder.Remove(ctx, m.Manifest.ID, m.Manifest.Version); err != nil {
-			return plugin.Installed{}, "", err
-		}
-		in, err = folder.Install(ctx, m.Dir)
-	}
+	had, absent := plugin.At(home.Path).Find(ctx, m.Manifest.ID, m.Manifest.Version)
+	in, _, err := put(ctx, home, m.Dir, force)
 	if err != nil {
 		return plugin.Installed{}, "", err
 	}

@@ -18,13 +18,10 @@ func (s *shell) outbox() *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "list deliveries, newest first", Action: s.listDeliveries,
-				Flags: []cli.Flag{
-					&cli.StringFlag{
-						Name: "state", Value: "all",
-						Usage: "only those in `STATE`: queued, claimed, sending, delivered, failed, unknown, dropped or all",
-					},
-					limitFlag(20),
-				},
+				Flags: listFlags(20, &cli.StringFlag{
+					Name: "state", Value: "all",
+					Usage: "only those in `STATE`: queued, claimed, sending, delivered, failed, unknown, dropped or all",
+				}),
 			},
 			{Name: "show", Usage: "show one delivery whole", ArgsUsage: "DELIVERY", Action: s.showDelivery},
 			{
@@ -65,13 +62,6 @@ func deliveryOf(d outbox.Delivery) deliveryAnswer {
 }
 
 func (s *shell) listDeliveries(c *cli.Context) error {
-	if _, err := operands(c); err != nil {
-		return err
-	}
-	n, err := limit(c, 500)
-	if err != nil {
-		return err
-	}
 	state := outbox.State(c.String("state"))
 	switch {
 	case state == "all":
@@ -81,27 +71,17 @@ func (s *shell) listDeliveries(c *cli.Context) error {
 		p.Remedy = "write --state=all"
 		return p
 	}
-	return s.records(c, func(ctx context.Context, r *app.Records) error {
-		found, err := r.Store.Deliveries(ctx, r.By, state, n)
-		if err != nil {
-			return err
-		}
-		answer := struct {
-			Deliveries []deliveryAnswer `json:"deliveries"`
-		}{[]deliveryAnswer{}}
-		var rows [][]any
-		for _, d := range found {
-			answer.Deliveries = append(answer.Deliveries, deliveryOf(d))
-			rows = append(rows, []any{d.ID, d.State, d.Channel, d.Attempts, stamp(d.Changed), d.Reason, console.Cut(d.Body, 40)})
-		}
-		return s.out.Answer(answer, func(t *console.Text) {
-			if len(rows) == 0 {
-				t.Say("no deliveries: only turns that were asked in a conversation of a channel owe one")
-				return
-			}
-			t.Table([]string{"delivery", "state", "channel", "attempts", "changed", "reason", "reply"}, rows)
-		})
-	})
+	return listing[outbox.Delivery]{
+		name: "deliveries", most: 500, none: "no deliveries: only turns that were asked in a conversation of a channel owe one",
+		find: func(ctx context.Context, r *app.Records, n int) ([]outbox.Delivery, error) {
+			return r.Store.Deliveries(ctx, r.By, state, n)
+		},
+		answer: func(d outbox.Delivery) any { return deliveryOf(d) },
+		head:   []string{"delivery", "state", "channel", "attempts", "changed", "reason", "reply"},
+		row: func(d outbox.Delivery) []any {
+			return []any{d.ID, d.State, d.Channel, d.Attempts, stamp(d.Changed), d.Reason, console.Cut(d.Body, 40)}
+		},
+	}.show(s, c)
 }
 
 func (s *shell) showDelivery(c *cli.Context) error {

@@ -115,6 +115,17 @@ func grantLines(m *manifest.Manifest, granted capability.Snapshot) []string {
 	return lines
 }
 
+// revokeLines is what to type so that a plugin has no grant left that it does not ask for, as after an update.
+func revokeLines(m *manifest.Manifest, granted capability.Snapshot) []string {
+	var lines []string
+	for _, g := range granted.Grants() {
+		if !asksFor(m, g) {
+			lines = append(lines, "portcullis plugin revoke "+m.ID+" "+shellword.Quote(g.String()))
+		}
+	}
+	return lines
+}
+
 func concrete(m *manifest.Manifest, name string) []string {
 	parsed, err := capability.Parse(name)
 	if err != nil || !parsed.Open() {

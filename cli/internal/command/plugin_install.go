@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path"
 	"path/filepath"
@@ -21,8 +22,14 @@ func (s *shell) pluginInstall() *cli.Command {
 	return &cli.Command{
 		Name: "install", Usage: "check a built plugin and copy it into the home", ArgsUsage: "DIR",
 		Description: "DIR is a folder with plugin.json, or a plugin's folder that `plugin build` built. Installing grants\n" +
-			"nothing. A core uses a plugin only when its agent.yaml pins it, which --core does.",
-		Flags: []cli.Flag{&cli.StringFlag{Name: "core", Usage: "pin the plugin in the core `ID`"}},
+			"nothing. A core uses a plugin only when its agent.yaml pins it, which --core does.\n\n" +
+			"A new version is installed beside the old one, and --core moves the pin to it. --replace puts other content in\n" +
+			"the place of the same version, for whoever just built it anew: the cores that pin that version pin the new\n" +
+			"digest. Grants are a plugin's in every version; what it asks for anew has to be granted.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "core", Usage: "pin the plugin in the core `ID`"},
+			&cli.BoolFlag{Name: "replace", Usage: "replace an installed plugin of the same version, also in the cores that pin it"},
+		},
 		Action: func(c *cli.Context) error {
 			args, err := operands(c)
 			if err != nil {
@@ -32,12 +39,14 @@ func (s *shell) pluginInstall() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return s.records(c, func(ctx context.Context, r *app.Records) error { return s.install(ctx, r, dir, c.String("core")) })
+			return s.records(c, func(ctx context.Context, r *app.Records) error {
+				return s.install(ctx, r, dir, c.String("core"), c.Bool("replace"))
+			})
 		},
 	}
 }
 
-func (s *shell) install(ctx context.Context, r *app.Records, dir, coreID string) error {
+func (s *shell) install(ctx context.Context, r *app.Records, dir, coreID string, replace bool) error {
 	home, err := s.home()
 	if err != nil {
 		return err
@@ -54,7 +63,7 @@ func (s *shell) install(ctx context.Context, r *app.Records, dir, coreID string)
 	if err := usableIn(dir); err != nil {
 		return err
 	}
-	in, err := plugin.At(home.Path).Install(ctx, dir)
+	in, old, err := put(ctx, home, dir, replace)
 	if err != nil {
 		return err
 	}
@@ -73,6 +82,8 @@ func (s *shell) install(ctx context.Context, r *app.Records, dir, coreID string)
 		Path      string   `json:"path"`
 		Core      string   `json:"core,omitempty"`
 		CoreAdded bool     `json:"core_changed"`
+		Replaced  string   `json:"replaced,omitempty"`      // the digest that was there
+		Repinned  []string `json:"cores_changed,omitempty"` // cores that pinned it and pin the new one now
 		Needs     []need   `json:"needs"`
 		Next      []string `json:"next"`
 	}{ID: in.ID, Version: in.Version, Digest: in.Digest, Path: in.Path, Core: coreID, Needs: needsOf(in.Manifest, granted), Next: s.typed(grantLines(in.Manifest, granted))}
@@ -81,19 +92,74 @@ func (s *shell) install(ctx context.Context, r *app.Records, dir, coreID string)
 			return err
 		}
 	}
+	if old != "" {
+		answer.Replaced = old
+		if answer.Repinned, err = repin(ctx, home, in); err != nil {
+			return err
+		}
+	}
+	answer.Next = append(answer.Next, s.typed(revokeLines(in.Manifest, granted))...)
 	return s.out.Answer(answer, func(t *console.Text) {
 		t.Say("%s %s %s", console.Good("installed:"), console.Bold(in.ID), in.Version)
 		t.Say("digest %s", in.Digest)
+		if old != "" {
+			t.Say("in the place of %s", old)
+		}
+		for _, id := range answer.Repinned {
+			t.Say("pinned anew in %s", home.Join(core.FolderName, id, core.AgentFile))
+		}
 		switch {
 		case answer.CoreAdded:
 			t.Say("pinned in %s", home.Join(core.FolderName, coreID, core.AgentFile))
-		case coreID == "":
+		case coreID == "" && len(answer.Repinned) == 0:
 			t.Say("no core uses it yet; `--core assistant` pins it, or add to an agent.yaml:")
 			t.Prose("  ", "plugins:\n  - id: "+in.ID+"\n    version: "+in.Version+"\n    digest: "+in.Digest)
 		}
 		saySecrets(t, in.Manifest)
 		sayNeeds(t, answer.Needs, answer.Next)
 	})
+}
+
+// put installs the plugin in dir. With replace, one of the same version with other content, or broken, gives way; old is
+// the digest it had.
+func put(ctx context.Context, home app.Home, dir string, replace bool) (in plugin.Installed, old string, err error) {
+	folder := plugin.At(home.Path)
+	in, err = folder.Install(ctx, dir)
+	var conflict *plugin.ConflictError
+	var broken *plugin.BrokenError
+	switch {
+	case !replace:
+		return in, "", err
+	case errors.As(err, &conflict):
+		old, err = conflict.Installed, folder.Remove(ctx, conflict.ID, conflict.Version)
+	case errors.As(err, &broken):
+		old, err = "one that was broken", folder.Remove(ctx, broken.ID, broken.Version)
+	default:
+		return in, "", err
+	}
+	if err == nil {
+		in, err = folder.Install(ctx, dir)
+	}
+	return in, old, err
+}
+
+// repin moves the pins of the plugin's version to its digest, in every core that has one.
+func repin(ctx context.Context, home app.Home, in plugin.Installed) ([]string, error) {
+	pinned, err := pinnedBy(ctx, home, in.ID, in.Version)
+	if err != nil {
+		return nil, err
+	}
+	var changed []string
+	for _, id := range pinned {
+		anew, err := pin(ctx, home, id, in)
+		if err != nil {
+			return changed, err
+		}
+		if anew {
+			changed = append(changed, id)
+		}
+	}
+	return changed, nil
 }
 
 // clash refuses a plugin whose tools have the names of another plugin of the core: no turn of that core would start.

@@ -29,3 +29,15 @@ func TestGrantLinesNameThePort(t *testing.T) {
 		}
 	}
 }
+
+func TestAGrantThatIsNotAskedForAnyMoreIsNamedWithWhatTakesItBack(t *testing.T) {
+	granted, err := capability.ParseSnapshot("net.fetch:a.example", "net.fetch:*", "kv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &manifest.Manifest{ID: "web", Capabilities: []wire.Capability{{Name: "kv"}}}
+	want := []string{"portcullis plugin revoke web 'net.fetch:*'", "portcullis plugin revoke web net.fetch:a.example"}
+	if got := revokeLines(m, granted); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

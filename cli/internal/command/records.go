@@ -3,13 +3,11 @@ package command
 import (
 	"context"
 	"encoding/json"
-	"strconv"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/app"
-	"github.com/b3abf3ee/portcullis/cli/internal/console"
 )
 
 // home is the home that the flags and the environment name.
@@ -29,28 +27,6 @@ func (s *shell) records(c *cli.Context, do func(ctx context.Context, r *app.Reco
 	}
 	defer closing(&err, r.Close)
 	return do(c.Context, r)
-}
-
-// limitFlag is how many rows a listing shows.
-func limitFlag(standard int) cli.Flag {
-	return &cli.StringFlag{Name: "limit", Usage: "show at most `N`", Value: strconv.Itoa(standard), DefaultText: strconv.Itoa(standard)}
-}
-
-// limit reads it.
-func limit(c *cli.Context, most int) (int, error) {
-	text := c.String("limit")
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		p := usage("--limit %q is not a whole number", console.Cut(text, 40))
-		p.Remedy = "write --limit=50"
-		return 0, p
-	}
-	if n < 1 || n > most {
-		p := usage("--limit %d is not between 1 and %d", n, most)
-		p.Remedy = "write --limit=50"
-		return 0, p
-	}
-	return n, nil
 }
 
 // stamp is a time for people: local, to the second; empty when there is none.

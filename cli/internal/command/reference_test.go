@@ -50,6 +50,11 @@ and logs to standard error. With ` + "`--json`" + ` the answer is one JSON docum
 
     {"error": {"code": "...", "message": "...", "remedy": "...", "file": "...", "line": 1, "column": 1}}
 
+A list is one document too: its elements, newest first where they have a time, and for those that page whether there are more,
+which ` + "`--skip`" + ` goes on with:
+
+    {"sessions": [...], "more": true}
+
 | Exit code | Meaning |
 |---|---|
 | 0 | done |

@@ -17,10 +17,10 @@ func (s *shell) sessions() *cli.Command {
 	return &cli.Command{
 		Name: "sessions", Usage: "the conversations of this home", Action: group,
 		Subcommands: []*cli.Command{
-			{Name: "list", Usage: "list sessions, newest first", Flags: []cli.Flag{limitFlag(20)}, Action: s.listSessions},
+			{Name: "list", Usage: "list sessions, newest first", Flags: listFlags(20), Action: s.listSessions},
 			{
 				Name: "show", Usage: "show one session with its turns, newest first", ArgsUsage: "SESSION",
-				Flags: []cli.Flag{limitFlag(20)}, Action: s.showSession,
+				Flags: listFlags(20), Action: s.showSession,
 			},
 			{
 				Name: "search", Usage: "find turns by a text in what was asked and replied, newest first", ArgsUsage: "TEXT",
@@ -66,34 +66,17 @@ func sessionOf(s turn.Session) sessionAnswer {
 }
 
 func (s *shell) listSessions(c *cli.Context) error {
-	if _, err := operands(c); err != nil {
-		return err
-	}
-	n, err := limit(c, 500)
-	if err != nil {
-		return err
-	}
-	return s.records(c, func(ctx context.Context, r *app.Records) error {
-		found, err := r.Store.Sessions(ctx, r.By, n)
-		if err != nil {
-			return err
-		}
-		answer := struct {
-			Sessions []sessionAnswer `json:"sessions"`
-		}{[]sessionAnswer{}}
-		var rows [][]any
-		for _, f := range found {
-			answer.Sessions = append(answer.Sessions, sessionOf(f))
-			rows = append(rows, []any{f.ID, f.Core, f.Turns, stamp(f.LastTurn), console.Cut(f.Title, 60)})
-		}
-		return s.out.Answer(answer, func(t *console.Text) {
-			if len(rows) == 0 {
-				t.Say("no sessions yet; `portcullis chat` starts one")
-				return
-			}
-			t.Table([]string{"session", "core", "turns", "last turn", "begins with"}, rows)
-		})
-	})
+	return listing[turn.Session]{
+		name: "sessions", most: 500, none: "no sessions yet; `portcullis chat` starts one",
+		find: func(ctx context.Context, r *app.Records, n int) ([]turn.Session, error) {
+			return r.Store.Sessions(ctx, r.By, n)
+		},
+		answer: func(f turn.Session) any { return sessionOf(f) },
+		head:   []string{"session", "core", "turns", "last turn", "begins with"},
+		row: func(f turn.Session) []any {
+			return []any{f.ID, f.Core, f.Turns, stamp(f.LastTurn), console.Cut(f.Title, 60)}
+		},
+	}.show(s, c)
 }
 
 func (s *shell) showSession(c *cli.Context) error {
@@ -101,7 +84,7 @@ func (s *shell) showSession(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	n, err := limit(c, 500)
+	part, err := pageOf(c, 500)
 	if err != nil {
 		return err
 	}
@@ -117,14 +100,16 @@ func (s *shell) showSession(c *cli.Context) error {
 		if !ok {
 			return notFound("session", session, "portcullis sessions list")
 		}
-		turns, err := r.Store.Turns(ctx, r.By, session, n)
+		all, err := r.Store.Turns(ctx, r.By, session, part.reach())
 		if err != nil {
 			return err
 		}
+		turns, more := pick(part, all)
 		answer := struct {
 			sessionAnswer
 			List []turnAnswer `json:"turn_list"`
-		}{sessionOf(found), []turnAnswer{}}
+			More bool         `json:"more"`
+		}{sessionOf(found), []turnAnswer{}, more}
 		var rows [][]any
 		for _, f := range turns {
 			answer.List = append(answer.List, turnOf(f))
@@ -139,6 +124,7 @@ func (s *shell) showSession(c *cli.Context) error {
 				t.Say("ended %s", stamp(found.Ended))
 			}
 			t.Table([]string{"turn", "outcome", "started", "took", "steps", "input"}, rows)
+			part.sayMore(s.out.Err(), more)
 		})
 	})
 }
