@@ -119,6 +119,11 @@ func (c *counter) message(m provider.Message) int {
 	return n
 }
 
+// ToolTokens estimates what the definitions of a core's tools take of every request of a model with that tokenizer.
+func ToolTokens(kind provider.Tokenizer, defs []provider.ToolDefinition) int {
+	return newCounter(kind).tools(defs)
+}
+
 // tools is the estimate for the definitions.
 func (c *counter) tools(defs []provider.ToolDefinition) int {
 	n := 0

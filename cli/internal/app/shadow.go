@@ -28,6 +28,8 @@ type Shadow struct {
 	*host.Host
 	// Left are the turns that an earlier process left running: the next one that runs turns here will end them so.
 	Left []turn.Recovered
+	// Waiting is what waits for a person.
+	Waiting Waiting
 
 	store *sqlite.Store
 	dir   string
@@ -64,8 +66,12 @@ func (h Home) OpenShadow(ctx context.Context) (_ *Shadow, err error) {
 			return nil, fmt.Errorf("app: copy the database: %w", err)
 		}
 	}
-	s.store, err = sqlite.Open(ctx, sqlite.Config{Path: copied, Clock: time.Now, IDs: id.NewSource(time.Now, rand.Reader)})
+	ids := id.NewSource(time.Now, rand.Reader)
+	s.store, err = sqlite.Open(ctx, sqlite.Config{Path: copied, Clock: time.Now, IDs: ids})
 	if err != nil {
+		return nil, s.placed(h, storeProblem(h, err))
+	}
+	if s.Waiting, err = waitingIn(ctx, s.store, ids, time.Now()); err != nil {
 		return nil, s.placed(h, storeProblem(h, err))
 	}
 	compiler, err := sandbox.SelfCompiler()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/b3abf3ee/portcullis/host"
 	"github.com/b3abf3ee/portcullis/host/core"
@@ -31,6 +32,9 @@ func findTool(ctx context.Context, h *host.Host, coreID, tool string) (string, e
 	for _, e := range slices.Backward(installed) { // the newest version of a plugin first
 		if e.Installed == nil {
 			continue
+		}
+		if e.ID == tool {
+			return tool + " is a plugin, and a call names one of its tools: " + strings.Join(toolNames(e.Installed.Manifest), ", "), nil
 		}
 		if pins(c, e.ID, e.Version) {
 			for _, t := range e.Installed.Manifest.Tools {

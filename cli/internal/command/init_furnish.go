@@ -37,8 +37,8 @@ func furnish(ctx context.Context, home app.Home, r *app.Records, made []bundle.M
 		if err != nil {
 			return err
 		}
-		for _, line := range grantLines(in.Manifest, granted) { // one command for both layers
-			answer.Next = append(answer.Next, strings.Replace(line, ":HOST", ":example.org", 1)+" --core "+core.DefaultID)
+		for _, line := range grantLines(in.Manifest, granted, core.DefaultID) { // one command for both layers
+			answer.Next = append(answer.Next, strings.Replace(line, ":HOST", ":example.org", 1))
 		}
 	}
 	for _, f := range append([]core.File{core.DefaultHostConfig(), core.DefaultTable()}, core.Default(pins)...) {

@@ -101,15 +101,16 @@ func needsOf(m *manifest.Manifest, granted capability.Snapshot) []need {
 }
 
 // grantLines is what to type so that a plugin gets what it asks for and has not. A capability that needs an argument
-// takes it from what the plugin says about its egress; a host that only the caller knows stays open.
-func grantLines(m *manifest.Manifest, granted capability.Snapshot) []string {
+// takes it from what the plugin says about its egress; a host that only the caller knows stays open. core is listed too,
+// when one is named.
+func grantLines(m *manifest.Manifest, granted capability.Snapshot, core string) []string {
 	var lines []string
 	for _, n := range needsOf(m, granted) {
 		if n.Granted {
 			continue
 		}
 		for _, name := range concrete(m, n.Name) {
-			lines = append(lines, "portcullis plugin grant "+m.ID+" "+name)
+			lines = append(lines, capability.GrantLine(m.ID, name, core))
 		}
 	}
 	return lines
@@ -144,18 +145,20 @@ func concrete(m *manifest.Manifest, name string) []string {
 		}
 	}
 	if len(out) == 0 {
-		out = []string{shellword.Quote(parsed.Example())}
+		out = []string{parsed.Example()}
 	}
 	return out
 }
 
 // tools names a plugin's tools for one cell of a table.
-func tools(m *manifest.Manifest) string {
+func tools(m *manifest.Manifest) string { return strings.Join(toolNames(m), " ") }
+
+func toolNames(m *manifest.Manifest) []string {
 	names := make([]string, len(m.Tools))
 	for i, t := range m.Tools {
 		names[i] = t.Name
 	}
-	return strings.Join(names, " ")
+	return names
 }
 
 func granting(granted bool) console.Styled {

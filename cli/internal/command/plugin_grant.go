@@ -75,7 +75,7 @@ func notAsked(m *manifest.Manifest, g capability.Grant) error {
 	p := usage("plugin %s %s does not ask for %s", m.ID, m.Version, g)
 	p.Code, p.Remedy = "not_asked_for", "it asks for nothing"
 	if len(m.Capabilities) > 0 {
-		p.Remedy = "what it asks for:\n" + strings.Join(grantLines(m, capability.Snapshot{}), "\n")
+		p.Remedy = "what it asks for:\n" + strings.Join(grantLines(m, capability.Snapshot{}, ""), "\n")
 	}
 	return p
 }

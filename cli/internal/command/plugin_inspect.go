@@ -64,7 +64,11 @@ func (s *shell) inspect(c *cli.Context) error {
 		return err
 	}
 	var granted capability.Snapshot
+	inCore := "" // the first that pins it: a call needs both layers
 	if home.Check() == nil {
+		if pinned, err := pinnedBy(c.Context, home, answer.Manifest.ID, answer.Manifest.Version); err == nil && len(pinned) > 0 {
+			inCore = pinned[0]
+		}
 		err := s.records(c, func(ctx context.Context, r *app.Records) error {
 			granted, err = r.Store.PluginGrants(ctx, answer.Manifest.ID)
 			return err
@@ -75,7 +79,7 @@ func (s *shell) inspect(c *cli.Context) error {
 	}
 	answer.Needs, answer.Grants = needsOf(answer.Manifest, granted), granted.Strings()
 	answer.Imports = importsOf(answer.Manifest, granted)
-	return s.out.Answer(answer, func(t *console.Text) { sayInspected(t, answer, s.typed(grantLines(answer.Manifest, granted))) })
+	return s.out.Answer(answer, func(t *console.Text) { sayInspected(t, answer, s.typed(grantLines(answer.Manifest, granted, inCore))) })
 }
 
 // inspectTarget reads an installed plugin, or one in a folder.

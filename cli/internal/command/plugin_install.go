@@ -86,7 +86,7 @@ func (s *shell) install(ctx context.Context, r *app.Records, dir, coreID string,
 		Repinned  []string `json:"cores_changed,omitempty"` // cores that pinned it and pin the new one now
 		Needs     []need   `json:"needs"`
 		Next      []string `json:"next"`
-	}{ID: in.ID, Version: in.Version, Digest: in.Digest, Path: in.Path, Core: coreID, Needs: needsOf(in.Manifest, granted), Next: s.typed(grantLines(in.Manifest, granted))}
+	}{ID: in.ID, Version: in.Version, Digest: in.Digest, Path: in.Path, Core: coreID, Needs: needsOf(in.Manifest, granted), Next: s.typed(grantLines(in.Manifest, granted, coreID))}
 	if coreID != "" {
 		if answer.CoreAdded, err = pin(ctx, home, coreID, in); err != nil {
 			return err

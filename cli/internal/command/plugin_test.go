@@ -17,7 +17,7 @@ func TestGrantLinesNameThePort(t *testing.T) {
 		Egress: []wire.Egress{{Host: "a.example"}, {Host: "b.example", Port: 8443}, {Host: "*.c.example"}},
 	}
 	want := []string{"portcullis plugin grant web net.fetch:a.example", "portcullis plugin grant web net.fetch:b.example:8443"}
-	if got := grantLines(m, capability.Snapshot{}); !slices.Equal(got, want) {
+	if got := grantLines(m, capability.Snapshot{}, ""); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for want, e := range map[string]wire.Egress{

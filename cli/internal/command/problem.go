@@ -178,6 +178,8 @@ func turnProblem(err error) *console.Problem {
 		p.Exit = console.ExitNo
 	case turn.RejectClosed:
 		p.Exit = console.ExitHost
+	case turn.RejectInput:
+		p.Remedy = "`portcullis run 'what time is it?'`; a pipe or a file is read when no words are given"
 	case turn.RejectCore:
 		p.Remedy = "`portcullis doctor` checks cores, plugins and configuration"
 	}

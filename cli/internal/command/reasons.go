@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"strings"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/app"
 	"github.com/b3abf3ee/portcullis/host/event"
@@ -58,6 +59,17 @@ func reasonWords(reason string) string {
 	}
 	if text, ok := words[reason]; ok {
 		return text
+	}
+	if code, ok := strings.CutPrefix(reason, "fault_"); ok {
+		return "the tool answered " + code
+	}
+	return reason
+}
+
+// explained is a reason with its words, where it has any.
+func explained(reason string) string {
+	if words := reasonWords(reason); words != reason {
+		return reason + ": " + words
 	}
 	return reason
 }

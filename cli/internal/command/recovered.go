@@ -121,7 +121,7 @@ func statusWord(e effect.Record) effect.Status {
 // sayKept is what is kept about an effect, below its first line.
 func sayKept(t *console.Text, e effect.Record) {
 	if e.Reason != "" {
-		t.Say("  reason    %s: %s", e.Reason, reasonWords(e.Reason))
+		t.Say("  reason    %s", explained(e.Reason))
 	}
 	if len(e.Arguments) > 0 {
 		t.Say("  arguments %s", console.Cut(string(e.Arguments), shownBytes))

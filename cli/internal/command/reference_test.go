@@ -62,7 +62,7 @@ which ` + "`--skip`" + ` goes on with:
 | 2 | the command or the configuration is wrong; nothing was done |
 | 3 | the host could not do its job |
 | 130 | a second Ctrl-C ended the process while the first was still being obeyed |
-| 141 | who read the answer left before all of it was out, as in ` + "`portcullis audit \\| head`" + ` |
+| 141 | who read the answer, such as ` + "`head`" + ` behind a pipe, left before all of it was out |
 
 What tools, models and files say is never obeyed by the terminal: in text, a character that a terminal would obey, or that
 nobody could see, stands as its code point, ‹U+001B›, and a byte that is not UTF-8 as ‹0xFF›. Line breaks, tabs and the joiners

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"strings"
+
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/id"
@@ -75,8 +77,9 @@ func sayEffect(t *console.Text, r effect.Result) {
 		t.Say("  %s in %s  %s", statusStyle(r.Status), took(r.Duration), console.Dim(console.Cut(r.Views.Operator.String(), 200)))
 		return
 	}
-	t.Say("  %s (%s)  %s", statusStyle(r.Status), r.Reason, r.Sentence)
-	if r.Remedy != "" {
+	t.Part("  %s (%s)  ", statusStyle(r.Status), r.Reason)
+	t.Advice("", r.Sentence)
+	if r.Remedy != "" && !strings.Contains(r.Sentence, r.Remedy) {
 		t.Say("  to change that: %s", console.Command(r.Remedy))
 	}
 }

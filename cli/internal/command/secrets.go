@@ -181,11 +181,32 @@ func (s *shell) changeSecret(c *cli.Context, kind event.Kind, do func(context.Co
 		if err != nil {
 			return err
 		}
-		return s.out.Answer(map[string]string{"secret": string(name), "done": done}, func(t *console.Text) {
+		answer := map[string]string{"secret": string(name), "done": done}
+		if why := s.empty(ctx, home, content.From); why != "" {
+			answer["note"] = s.out.Typed(why)
+		}
+		return s.out.Answer(answer, func(t *console.Text) {
 			t.Say("%s %s is %s; config.yaml may name it as secret:%s", console.Good("done:"), name, done, name)
 			t.Say("it is hidden from now on; where it was typed before, in a message, a question or a file, it stands as it was typed")
+			if why := answer["note"]; why != "" {
+				s.out.Err().Say("%s %s", console.Warn("note:"), why)
+			}
 		})
 	})
+}
+
+// empty is why a place has no value now, if it has none. It is kept all the same: a variable may be set where the host
+// starts, and a file may come.
+func (s *shell) empty(ctx context.Context, home app.Home, from secret.Ref) string {
+	if from.Zero() {
+		return ""
+	}
+	lookup := func(name string) (string, bool) { v := s.proc.Env(name); return v, v != "" }
+	reader := secret.Reader{Home: home.Path, Lookup: lookup, Clock: time.Now}
+	if _, err := reader.Read(ctx, from); err != nil {
+		return err.Error() + "; until then, calls that need it are denied"
+	}
+	return ""
 }
 
 func (s *shell) secretsRemove(c *cli.Context) error {

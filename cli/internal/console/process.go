@@ -25,7 +25,7 @@ type Process struct {
 // shells count.
 const ExitInterrupted = 130
 
-// ExitUnread is the exit code of a command whose reader left before its answer was out, as in `portcullis audit | head`:
+// ExitUnread is the exit code of a command whose reader left before its answer was out, as `head` does:
 // 128 and the number of SIGPIPE, which a process that does not tidy up would have died of.
 const ExitUnread = 141
 

@@ -52,11 +52,13 @@ func Examine(ctx context.Context, home app.Home, m Machine) []Finding {
 	if known {
 		e.defaultCore(settings, names)
 		e.secrets(ctx, settings)
+		e.places(ctx, settings)
 	}
 	plugins := e.plugins(ctx)
 	if usable := e.database(ctx, len(cores) > 0 && len(plugins) > 0); usable && known {
 		e.together(ctx, cores, plugins)
 		e.providers(ctx, settings, cores)
+		e.room(settings, cores, plugins)
 	}
 	e.cache()
 	e.lock()

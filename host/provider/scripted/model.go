@@ -82,7 +82,7 @@ func (u *Unmet) Error() string {
 	if u.Line > 0 {
 		at += fmt.Sprintf(" (line %d)", u.Line)
 	}
-	return fmt.Sprintf("script %s, %s: expected %s; saw %s", u.Script, at, u.Expected, u.Seen)
+	return fmt.Sprintf("%s, %s: expected %s; saw %s", u.Script, at, u.Expected, u.Seen)
 }
 
 // Generate plays the session's next step; see [provider.Model]. A step that

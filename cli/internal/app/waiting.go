@@ -1,0 +1,51 @@
+package app
+
+import (
+	"context"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/host/approval"
+	"github.com/b3abf3ee/portcullis/host/authority"
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/outbox"
+	"github.com/b3abf3ee/portcullis/store/sqlite"
+)
+
+// MaxWaiting bounds each count of [Waiting].
+const MaxWaiting = 100
+
+// Waiting is what waits for a person in a home, each counted up to [MaxWaiting].
+type Waiting struct {
+	Effects    int // that may or may not have happened, about which nothing is settled
+	Deliveries int // that may or may not have arrived
+	Questions  int // that can still be answered
+}
+
+// waitingIn counts what waits in a copy of a home's store, before a host that opens it ends anything.
+func waitingIn(ctx context.Context, copied *sqlite.Store, ids *id.Source, now time.Time) (w Waiting, err error) {
+	resolver := authority.NewResolver(copied, copied, time.Now, ids)
+	defer resolver.End()
+	by, err := resolver.Operator(ctx, "look at what waits")
+	if err != nil {
+		return w, err
+	}
+	effects, err := copied.Uncertain(ctx, by, true, MaxWaiting)
+	if err != nil {
+		return w, err
+	}
+	deliveries, err := copied.Deliveries(ctx, by, outbox.Unknown, MaxWaiting)
+	if err != nil {
+		return w, err
+	}
+	questions, err := copied.Questions(ctx, by, approval.Pending, MaxWaiting)
+	if err != nil {
+		return w, err
+	}
+	for _, q := range questions {
+		if now.Before(q.Expires) {
+			w.Questions++
+		}
+	}
+	w.Effects, w.Deliveries = len(effects), len(deliveries)
+	return w, nil
+}

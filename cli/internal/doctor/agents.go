@@ -1,0 +1,89 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/b3abf3ee/portcullis/cli/internal/app"
+	"github.com/b3abf3ee/portcullis/host/core"
+	"github.com/b3abf3ee/portcullis/host/plugin"
+	"github.com/b3abf3ee/portcullis/host/prompt"
+	"github.com/b3abf3ee/portcullis/host/provider"
+	"github.com/b3abf3ee/portcullis/policy/capability"
+)
+
+// waiting notes what only a person can end.
+func (e *examination) waiting(w app.Waiting) {
+	note := func(code string, n int, one, many, remedy string) {
+		if n == 0 {
+			return
+		}
+		message := "1 " + one
+		if n > 1 {
+			message = strconv.Itoa(n) + " " + many
+		}
+		if n == app.MaxWaiting {
+			message += ", or more"
+		}
+		e.add(code, Warn, message, remedy)
+	}
+	note("effects.open", w.Effects, "effect may or may not have happened, and nobody has settled it", "effects may or may not have happened, and nobody has settled them", "portcullis effects list --open")
+	note("outbox.unknown", w.Deliveries, "reply may or may not have arrived", "replies may or may not have arrived", "portcullis outbox list --state=unknown")
+	note("approvals.open", w.Questions, "call waits for an answer", "calls wait for an answer", "portcullis approvals list")
+}
+
+// programs notes a core that may run programs and lists none: each call of the tool is denied.
+func (e *examination) programs(cores []core.Core) {
+	for _, c := range cores {
+		name, err := capability.Parse("process.exec")
+		if err == nil && c.Capabilities().Allows(name) && len(c.Process().Programs) == 0 {
+			e.add("core.process", Warn, fmt.Sprintf("core %s may run programs (process.exec) and lists none: every call is denied", c.ID()),
+				"name them in "+e.home.Join(core.FolderName, c.ID(), core.AgentFile)+": process: {programs: [git, go]}")
+		}
+	}
+}
+
+// room holds what the tools of a core take of every request against what its model takes at once. Tools that fill half of
+// it leave too little for a conversation, and more than that for none.
+func (e *examination) room(settings core.HostConfig, cores []core.Core, plugins []plugin.Installed) {
+	for _, c := range cores {
+		_, model, err := settings.ModelFor(c)
+		if err != nil || model.Provider == core.Scripted {
+			continue // said elsewhere; a script reads no tools
+		}
+		var defs []provider.ToolDefinition
+		for _, p := range plugins {
+			if !slices.ContainsFunc(c.Plugins(), func(pin core.Pin) bool { return pin.ID == p.ID && pin.Version == p.Version }) {
+				continue
+			}
+			for _, t := range p.Manifest.Tools {
+				defs = append(defs, provider.ToolDefinition{Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
+			}
+		}
+		limits := provider.LimitsFor(model.Name, model.ContextWindow, model.MaxOutputTokens)
+		if takes := prompt.ToolTokens(limits.Tokenizer, defs); takes > limits.ContextWindow/2 {
+			e.add("core.window", Warn, fmt.Sprintf("the %d tools of core %s take about %d tokens of each request, and model %s takes %d in all: little is left for a conversation, or nothing",
+				len(defs), c.ID(), takes, model.Name, limits.ContextWindow),
+				"set model.context_window if the model takes more, or leave plugins out of "+e.home.Join(core.FolderName, c.ID(), core.AgentFile))
+		}
+	}
+}
+
+// places notes secrets that are kept as a place with nothing in it now.
+func (e *examination) places(ctx context.Context, settings core.HostConfig) {
+	reader := e.reader(settings)
+	kept, err := reader.Vault.List(ctx)
+	if err != nil {
+		return // said elsewhere
+	}
+	for _, one := range kept {
+		if one.From.Zero() {
+			continue
+		}
+		if _, err := reader.Read(ctx, one.From); err != nil {
+			e.add("secrets.place", Warn, fmt.Sprintf("the secret %s is kept as a place, and %v", one.Name, err), "portcullis secrets set "+string(one.Name))
+		}
+	}
+}
