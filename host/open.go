@@ -25,6 +25,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/provider"
 	"github.com/b3abf3ee/portcullis/host/sandbox"
 	"github.com/b3abf3ee/portcullis/host/secret"
+	"github.com/b3abf3ee/portcullis/host/task"
 	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/policy/redact"
 )
@@ -41,6 +42,9 @@ type Store interface {
 	approval.Journal
 	outbox.Queue
 	outbox.Records
+	task.Queue
+	task.Records
+	turn.Notices
 	authority.Bindings
 	authority.Audit
 	sandbox.KV
@@ -61,8 +65,12 @@ type Config struct {
 	Wait     time.Duration             // with no Prompter: how long a question waits for another process to decide
 	Models   map[string]provider.Model // models by provider name, over the configured ones; for embedding and tests
 	Progress func(line string)         // long work, such as compiling a plugin; may be nil
-	Senders  []outbox.Sender           // bring replies to conversations, one for each channel instance; none: they stay queued
-	Log      Logger                    // nil: none; what reaches it is redacted
+	// Work says that background tasks run here. Without it they are queued for a host that works.
+	Work bool
+	// Schedules says that what the cores' schedules are due is queued and run here; it implies Work.
+	Schedules bool
+	Senders   []outbox.Sender // bring replies to conversations, one for each channel instance; none: they stay queued
+	Log       Logger          // nil: none; what reaches it is redacted
 }
 
 // Host is one running host. It is safe for concurrent use.
@@ -87,6 +95,11 @@ type Host struct {
 
 	outbox     *outbox.Worker // nil without senders; set before Open returns
 	stopOutbox func()         // ends the delivery worker and waits for it
+
+	tasks     *task.Worker // nil: none runs here
+	stopTasks func()       // ends the worker and the scheduler, and waits for them
+	fires     sync.Map     // of id.Turn to the task.Control of the run of a schedule that it is
+	unread    sync.Map     // faults of cores that the log has told
 
 	mu     sync.Mutex // guards the caches below; not held while anything is compiled or opened
 	loaded map[string]*loading
@@ -147,6 +160,10 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 	if err := h.openOutbox(ctx); err != nil {
 		return nil, err
 	}
+	if err := h.openTasks(ctx); err != nil {
+		h.stopOutbox()
+		return nil, err
+	}
 	return h, nil
 }
 
@@ -159,7 +176,7 @@ func (h *Host) join() error {
 	h.network = net.New(net.Config{Private: allow, Audit: h.auditEgress})
 	h.resolver = authority.NewResolver(h.cfg.Store, h.cfg.Store, h.cfg.Clock, h.ids)
 	h.gate = approval.NewGate(approval.Config{
-		Journal: h.cfg.Store, Prompter: h.cfg.Prompter, Courier: h.cfg.Courier, Wait: h.cfg.Wait, Clock: h.cfg.Clock, IDs: h.ids,
+		Journal: h.cfg.Store, Prompter: h.cfg.Prompter, Courier: h.courier(), Wait: h.cfg.Wait, Clock: h.cfg.Clock, IDs: h.ids,
 	})
 	h.binder = credential.NewBinder(h.secrets, h.cfg.Store, h.ids, h.cfg.Clock)
 	h.effects = effect.NewRuntime(effect.Config{
@@ -169,7 +186,7 @@ func (h *Host) join() error {
 	h.turns = turn.New(turn.Config{
 		Journal: h.cfg.Store, Planner: planner{h}, Authority: h.resolver, Effects: h.effects,
 		Context: prompt.New(prompt.Config{Journal: h.cfg.Store, IDs: h.ids, Epoch: h.epoch, Clock: h.cfg.Clock}),
-		IDs:     h.ids, Epoch: h.epoch, Clock: h.cfg.Clock, Left: h.gate.EndSession, Owed: h.owed,
+		IDs:     h.ids, Epoch: h.epoch, Clock: h.cfg.Clock, Left: h.gate.EndSession, Notices: h.cfg.Store, Owed: h.owed,
 	})
 	h.engine = sync.OnceValues(h.openEngine)
 	return nil
@@ -197,11 +214,11 @@ func (h *Host) openEngine() (*sandbox.Engine, error) {
 const closeTime = 10 * time.Second
 
 // Close ends operator authority, denies what is being asked and forgets what was allowed for a session, then cancels
-// running turns and waits for their terminal states, then lets the deliveries under way end, then ends the programs that
+// running tasks and turns and waits for their ends, then lets the deliveries under way end, then ends the programs that
 // still run and frees the sandbox, then ends all authority. Operator authority is over before anything that can fail, and
 // all of it when Close returns, whatever failed. It may be called again.
 func (h *Host) Close() error {
-	return h.close(func() { h.gate.Close(); h.turns.Close(); h.stopOutbox() }, h.network.Close, h.closeEngines)
+	return h.close(func() { h.gate.Close(); h.stopTasks(); h.turns.Close(); h.stopOutbox() }, h.network.Close, h.closeEngines)
 }
 
 // close runs the steps of a shutdown, each of which may panic or not come back whole.

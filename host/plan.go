@@ -14,6 +14,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/exec"
 	"github.com/b3abf3ee/portcullis/host/plugin"
 	"github.com/b3abf3ee/portcullis/host/provider"
+	"github.com/b3abf3ee/portcullis/host/task"
 	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/policy/approval"
 	"github.com/b3abf3ee/portcullis/policy/principal"
@@ -47,7 +48,11 @@ func (h *Host) prepare(ctx context.Context, id string) (prepared, error) {
 	if err != nil {
 		return prepared{}, err
 	}
-	known := entries(append(builtin, runs...))
+	looks, err := h.taskTools().Offered(c.Capabilities())
+	if err != nil {
+		return prepared{}, err
+	}
+	known := entries(slices.Concat(builtin, runs, looks))
 	for _, pin := range c.Plugins() {
 		in, err := h.plugins.Pinned(ctx, pin.ID, pin.Version, pin.Digest)
 		if err != nil {
@@ -68,7 +73,11 @@ func (h *Host) prepare(ctx context.Context, id string) (prepared, error) {
 	if err != nil {
 		return prepared{}, err
 	}
-	wide, err := h.hostRules(ctx, entries(append(builtin, anyRuns...)))
+	anyLooks, err := task.Known()
+	if err != nil {
+		return prepared{}, err
+	}
+	wide, err := h.hostRules(ctx, entries(slices.Concat(builtin, anyRuns, anyLooks)))
 	if err != nil {
 		return prepared{}, err
 	}
@@ -201,7 +210,7 @@ func (h *Host) setup(ctx context.Context, ready prepared, known redact.Set, acto
 	}
 	limits := ready.core.Limits()
 	return effect.Setup{
-		Sources:  []effect.Source{turn.Ask{}, ready.programs, &pluginSource{h, ready}},
+		Sources:  []effect.Source{turn.Ask{}, ready.programs, h.taskTools(), &pluginSource{h, ready}},
 		Policies: ready.policies, Approvers: h.approvers(actor), Known: known, Timeout: limits.EffectTimeout, Output: limits.OutputBytes,
 	}, nil
 }

@@ -25,6 +25,6 @@ func (h *Host) openPrograms() {
 // programsOf is what a core's turns run programs with.
 func (h *Host) programsOf(c core.Core) *exec.Source {
 	return exec.New(exec.Config{
-		Engine: h.programs, Artifacts: h.artifacts, Digests: h.digests, Lookup: os.LookupEnv, UID: os.Getuid(),
+		Engine: h.programs, Artifacts: h.artifacts, Digests: h.digests, Lookup: os.LookupEnv, UID: os.Getuid(), Queue: h.queueTask,
 	}, c.ID(), c.Process())
 }

@@ -22,6 +22,7 @@ const (
 	inCommand = "./cli/internal/command"
 	inTurn    = "./host/turn"
 	inOutbox  = "./host/outbox"
+	inTask    = "./host/task"
 )
 
 // table is every guard, in the order a module and its call meet them.

@@ -18,6 +18,9 @@ func tasking() []guard {
 		{"lost-is-not-run-again", "store/memory/task.go", "s.closeTask(w, task.Lost, rule.ReasonTaskLost(w.Task, epoch), now)", "w.State, w.Claim = task.Queued, lease.Claim{}", inMemory, steps + "what_a_dead_host_ran_is_lost,_and_nobody_runs_it_again"},
 		{"cursor-moves-with-its-run", "store/sqlite/schedule.go", "AND c.digest = ? AND c.cursor_at = ?\n\t\tAND", "AND (c.digest = ? OR c.cursor_at = ? OR 1)\n\t\tAND", inSQLite, steps + "a_due_time_is_fired_once,_whoever_looks"},
 		{"told-once", "store/memory/task.go", "w.Session != t.rec.Session || w.Notice != task.Waiting ||", "w.Session != t.rec.Session ||", inMemory, steps + "the_end_of_a_task_is_told_once,_with_its_message"},
+		{"beaten-while-it-runs", "host/task/work.go", "beating.Go(func() { w.beat(run, k, cancel, quit) })", "", inTask, "TestALongTaskKeepsItsClaim"},
+		{"approved-plan-of-a-task", "host/exec/background.go", "if plan.Digest(string(told.Arguments)) != t.Digest {", "if false {", inExec, "TestABackgroundProgramIsHeldToItsApproval"},
+		{"grants-when-a-task-runs", "host/tasks.go", "if err != nil || !ready.core.Capabilities().Meets(need) {", "if err != nil {", inExec, "TestABackgroundProgramIsHeldToItsApproval"},
 		{"log-bounded-in-bytes", "store/sqlite/tasklog.go", "all.LogBytes-task.MaxLogBytes", "int64(0)", inSQLite, "TestALogTakesNoMoreRoomThanItMay"},
 	}
 }

@@ -30,10 +30,11 @@ type loaded struct {
 	snapshot  capability.Snapshot
 	policy    egress.Policy
 	workspace string // absolute
+	schedules []Schedule
 }
 
 // Load reads cores/<id> of the home. A core has agent.yaml, agent/soul.md (the system prompt), and whatever else it
-// wants below agent/ in .md .txt .json .jsonl and .yaml files; a README.md may stand beside the manifest. Names
+// wants below agent/ in .md .txt .json .jsonl and .yaml files, among them its schedules ([ScheduleFolder]); a README.md may stand beside the manifest. Names
 // that begin with a dot or end with a tilde are editors' leftovers and not looked at.
 //
 // Faults of the core are a [LoadErrors]; any other error is the disk's or ctx's.
@@ -64,7 +65,7 @@ func Load(ctx context.Context, home, id string) (Core, error) {
 	if l.policy, err = egress.NewPolicy(a.egress...); err != nil {
 		return Core{}, fmt.Errorf("core: egress of %s: %w", id, err) // each rule was accepted before
 	}
-	if faults := l.check(home, at, id); len(faults) > 0 {
+	if faults := append(l.check(home, at, id), l.readSchedules(at)...); len(faults) > 0 {
 		return Core{}, faults
 	}
 	return Core{l}, nil

@@ -104,9 +104,10 @@ func TestTheReferenceHasEveryKey(t *testing.T) {
 	}
 	rows := map[string]int{}
 	for file, decode := range map[string]func([]byte) error{
-		HostFile:  func(b []byte) error { _, err := decodeHost(b); return err },
-		AgentFile: func(b []byte) error { _, err := decodeAgent(AgentFile, b); return err },
-		TableFile: func(b []byte) error { _, err := decodeTable(TableFile, b); return err },
+		HostFile:            func(b []byte) error { _, err := decodeHost(b); return err },
+		AgentFile:           func(b []byte) error { _, err := decodeAgent(AgentFile, b); return err },
+		TableFile:           func(b []byte) error { _, err := decodeTable(TableFile, b); return err },
+		"schedules/ID.yaml": func(b []byte) error { _, err := decodeSchedule("schedules/id.yaml", b); return err },
 	} {
 		example, keys := section(t, string(raw), file)
 		if err := decode([]byte(example)); err != nil {

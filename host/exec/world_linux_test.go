@@ -17,6 +17,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host"
 	"github.com/b3abf3ee/portcullis/host/approval"
 	"github.com/b3abf3ee/portcullis/host/effect"
+	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/process"
 	"github.com/b3abf3ee/portcullis/host/secret"
@@ -45,6 +46,7 @@ type world struct {
 	follow bool                                    // later calls are of the first one's session
 
 	session turn.Selector
+	store   *memory.Store
 }
 
 // Prompt is [approval.Prompter].
@@ -66,7 +68,7 @@ func newWorld(t *testing.T, section string) *world {
 	t.Setenv("TEST_MARK", w.mark)
 	w.file(w.home, "config.yaml", "schema_version: 1\n", 0o600)
 	core := "schema_version: 1\nagent: {id: runner}\nmodel: {provider: scripted, script: script.yaml}\n" +
-		"capabilities: [process.exec, \"secret.bind:DEPLOY_TOKEN\"]\nlimits: {effect_timeout: 60s}\n"
+		"capabilities: [process.exec, task.control, \"secret.bind:DEPLOY_TOKEN\"]\nlimits: {effect_timeout: 60s}\n"
 	if section != "" {
 		core += "process: {environment: [TEST_MARK, CI], " + section + "}\n"
 	}
@@ -77,8 +79,8 @@ func newWorld(t *testing.T, section string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := memory.New(memory.Config{Clock: time.Now, IDs: id.NewSource(time.Now, rand.Reader)})
-	if w.host, err = host.Open(t.Context(), host.Config{Home: w.home, Store: store, Keeper: keeper, Prompter: w}); err != nil {
+	w.store = memory.New(memory.Config{Clock: time.Now, IDs: id.NewSource(time.Now, rand.Reader)})
+	if w.host, err = host.Open(t.Context(), host.Config{Home: w.home, Store: w.store, Keeper: keeper, Prompter: w, Work: true}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -144,7 +146,7 @@ func (w *world) call(ctx context.Context, tool, arguments string) answered {
 		w.session = turn.Selector{Kind: turn.Resume, Session: ran.Session()}
 	}
 	out := answered{Result: r}
-	if r.Status == effect.Succeeded {
+	if r.Status == effect.Succeeded && strings.HasPrefix(tool, "process.") {
 		if err := json.Unmarshal(r.Views.Model.JSON(), &out); err != nil {
 			w.t.Fatal(err)
 		}
@@ -177,4 +179,20 @@ func has(text string, parts ...string) bool {
 		}
 	}
 	return true
+}
+
+// edit replaces a text of the core's manifest.
+func (w *world) edit(old, with string) {
+	w.t.Helper()
+	at := filepath.Join(w.home, "cores/runner/agent.yaml")
+	text, err := os.ReadFile(at)
+	if err != nil || strings.Count(string(text), old) != 1 {
+		w.t.Fatalf("%q is not there once: %v", old, err)
+	}
+	w.file(w.home, "cores/runner/agent.yaml", strings.Replace(string(text), old, with, 1), 0o600)
+}
+
+func (w *world) record() event.Record {
+	ids := id.NewSource(time.Now, rand.Reader)
+	return event.Record{ID: ids.Event(), At: time.Now(), Kind: event.TaskCancelAsked}
 }

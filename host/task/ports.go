@@ -73,7 +73,7 @@ type Queue interface {
 	QueueTask(ctx context.Context, t Task, r event.Record) (Task, Queueing, error)
 	// FireSchedule writes a task of kind [Fire] for t.Due and moves the schedule's cursor there from after, if the cursor
 	// still stands at after and the schedule is still the one of digest. t brings its owner along, because its session is
-	// made by its turn.
+	// made by its turn. A zero after is a run by hand: no cursor is asked, and none is moved.
 	FireSchedule(ctx context.Context, t Task, digest string, after time.Time, r event.Record) (Task, Queueing, error)
 	// SeeSchedule is the cursor of a schedule: all that was due up to it is dealt with. It begins at now for a schedule
 	// that is new or of another digest than last time.

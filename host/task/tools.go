@@ -51,6 +51,16 @@ func (s Tools) Offered(core capability.Snapshot) ([]effect.Tool, error) {
 	if err != nil || !core.Meets(need) {
 		return nil, err
 	}
+	return s.tools(need), nil
+}
+
+// Known are the tools that rules of config.yaml may name.
+func Known() ([]effect.Tool, error) {
+	need, err := capability.Parse(Capability)
+	return Tools{}.tools(need), err
+}
+
+func (s Tools) tools(need capability.Name) []effect.Tool {
 	const named = `{"type":"object","properties":{"task":{"type":"string","maxLength":40,"description":"the task's id"}},"required":["task"],"additionalProperties":false}`
 	all := []effect.Tool{
 		{
@@ -76,7 +86,7 @@ func (s Tools) Offered(core capability.Snapshot) ([]effect.Tool, error) {
 		t := &all[i]
 		t.Needs, t.Approval, t.Origin, t.Provenance = []capability.Name{need}, approval.Auto, effect.Builtin, "builtin:"+t.Name
 	}
-	return all, nil
+	return all
 }
 
 const statusSchema = `{"type":"object","properties":{"task":{"type":"string"},"kind":{"type":"string"},"title":{"type":"string"},"state":{"type":"string"},` +

@@ -103,6 +103,9 @@ func (s *Store) FireSchedule(ctx context.Context, n task.Task, digest string, af
 	if w := s.instance(n.Instance); w != nil {
 		return w.Task, task.Duplicate, nil
 	}
+	if after.IsZero() {
+		return s.keepTask(n, r)
+	}
 	key := scheduleKey{n.Core, n.Schedule}
 	if now, ok := s.cursors[key]; !ok || now.digest != digest || !now.at.Equal(rule.Millis(after)) || !now.at.Before(rule.Millis(n.Due)) {
 		return task.Task{}, task.Passed, nil

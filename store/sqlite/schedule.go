@@ -30,6 +30,9 @@ func (s *Store) fire(t *tx, n task.Task, digest string, after time.Time, r event
 	if got, found, err := t.instance(n.Instance); err != nil || found {
 		return got, task.Duplicate, err
 	}
+	if after.IsZero() {
+		return s.insertTask(t, n, r)
+	}
 	at := n.Due.UnixMilli()
 	var stands bool
 	err := t.row(`SELECT EXISTS (SELECT 1 FROM schedules c WHERE c.core = ? AND c.schedule = ? AND c.digest = ? AND c.cursor_at = ?

@@ -70,6 +70,18 @@ func scheduleOnce(t *testing.T, w *world) {
 	if is := w.taskOf(t, k.ID); is.Notice != task.NoNotice {
 		t.Errorf("a run of a schedule owes a notice: %+v", is)
 	}
+	hand := w.newFire(w.Clock.Now())
+	hand.Instance += " by hand"
+	k, how = fire(hand, "", time.Time{})
+	if how != task.Accepted {
+		t.Errorf("by hand: %q", how)
+	}
+	if at, err := w.Store.SeeSchedule(w.ctx, "assistant", "daily", "d1", w.Clock.Now()); err != nil || !at.Equal(due) {
+		t.Errorf("a run by hand moved the cursor to %s, %v", at, err)
+	}
+	if _, how, err := w.Store.CancelTask(w.ctx, w.operator(t), "", k.ID, w.record(event.TaskCancelAsked)); how != task.CancelDone || err != nil {
+		t.Errorf("the operator cancels a run without a session: %q, %v", how, err)
+	}
 	if _, how := fire(next, "d1", due); how != task.Accepted {
 		t.Errorf("afterwards: %q", how)
 	}

@@ -1,0 +1,128 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/b3abf3ee/portcullis/host/core"
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/task"
+	"github.com/b3abf3ee/portcullis/host/turn"
+	"github.com/b3abf3ee/portcullis/policy/redact"
+)
+
+// scheduler fires what the cores of the home are due.
+func (h *Host) scheduler() *task.Scheduler {
+	return task.NewScheduler(task.SchedulerConfig{
+		Queue: h.cfg.Store, Schedules: h.Scheduled, Owner: h.resolver.Schedule, IDs: h.ids, Clock: h.cfg.Clock, Log: h.cfg.Log, Wake: h.tasks.Wake,
+	})
+}
+
+// Scheduled are the schedules of every core of the home, enabled or not. A core that cannot be read has none, which the
+// log says.
+func (h *Host) Scheduled(ctx context.Context) ([]task.Schedule, error) {
+	all, err := core.List(ctx, h.cfg.Home)
+	if err != nil {
+		return nil, err
+	}
+	var out []task.Schedule
+	for _, one := range all {
+		if one.Err != nil {
+			if _, told := h.unread.LoadOrStore(one.ID+one.Err.Error(), true); !told {
+				h.cfg.Log.Warn("the schedules of a core cannot be read", "core", one.ID, "error", one.Err)
+			}
+			continue
+		}
+		for _, s := range one.Core.Schedules() {
+			out = append(out, ScheduleOf(one.ID, s, h.Hidden(ctx)))
+		}
+	}
+	return out, nil
+}
+
+// ScheduleOf is a schedule of a core as a [task.Scheduler] takes it. Its title hides what hide says.
+func ScheduleOf(coreID string, s core.Schedule, hide redact.Set) task.Schedule {
+	return task.Schedule{
+		Core: coreID, ID: s.ID, Title: hide.Text(redact.ForDurable, s.Prompt), Prompt: s.Prompt, Session: s.Session, Enabled: s.Enabled,
+		Digest: s.Digest(), Latest: s.Latest,
+	}
+}
+
+// fireRunner runs the turns of schedules.
+type fireRunner struct{ h *Host }
+
+// Run runs one turn under system authority that reaches the session of the run and no other.
+func (r fireRunner) Run(ctx context.Context, t task.Task, c task.Control) task.Outcome {
+	h := r.h
+	var told task.FireSpec
+	if err := json.Unmarshal([]byte(t.Spec), &told); err != nil {
+		return h.taskFailed(ctx, "task_unreadable", err.Error())
+	}
+	owner, err := h.resolver.Schedule(t.Core, t.Schedule, told.Run(t.ID))
+	if err != nil || owner.PrincipalID != t.Owner.PrincipalID || owner.Authority != t.Owner.Authority {
+		return h.taskFailed(ctx, task.ReasonOwnerChanged, fmt.Sprintf("the run is another's: %v", err))
+	}
+	selector := turn.Selector{Kind: turn.Fresh}
+	if told.Session != "" {
+		before, err := h.cfg.Store.ScheduleSession(ctx, t.Core, t.Schedule, owner.PrincipalID)
+		if err != nil {
+			return h.taskFailed(ctx, "session_unreadable", err.Error())
+		}
+		if before != "" {
+			selector = turn.Selector{Kind: turn.Resume, Session: before}
+		}
+	}
+	var running id.Turn
+	res, err := h.turns.Run(ctx, turn.Request{
+		Key: id.Request(t.ID), Actor: owner, Selector: selector, Core: t.Core, Input: told.Prompt,
+	}, turn.Observer{Started: func(key id.Turn, s id.Session) {
+		running = key
+		h.fires.Store(key, c)
+		c.Bind(ctx, s, key)
+	}})
+	h.fires.Delete(running)
+	var rejected *turn.RejectedError
+	switch {
+	case ctx.Err() != nil:
+		return task.Outcome{State: task.Cancelled, Reason: task.ReasonCancelled}
+	case errors.As(err, &rejected):
+		return h.taskFailed(ctx, rejected.Reason, rejected.Sentence)
+	case err != nil:
+		return h.taskFailed(ctx, "turn_uncertain", err.Error())
+	}
+	reply := h.Hidden(ctx).Text(redact.ForDurable, res.Reply())
+	switch res.Outcome() {
+	case turn.Completed:
+		return task.Outcome{State: task.Succeeded, Summary: reply}
+	case turn.NeedsUser:
+		return task.Outcome{State: task.Failed, Reason: "needs_user", Summary: "it asked, and nobody is there to answer a run of a schedule: " + reply}
+	case turn.Cancelled:
+		return task.Outcome{State: task.Cancelled, Reason: task.ReasonCancelled}
+	}
+	return h.taskFailed(ctx, "turn_"+string(res.Outcome()), res.Sentence())
+}
+
+// NoScheduleError reports a schedule that a core does not have.
+type NoScheduleError struct{ Core, Schedule string }
+
+// Error names both and what to type.
+func (e *NoScheduleError) Error() string {
+	return fmt.Sprintf("core %s has no schedule %q: `portcullis schedules list` shows them", e.Core, e.Schedule)
+}
+
+// ScheduleIn is one schedule of a core of a home. One that is not there is a [*NoScheduleError]; faults of the core are
+// [core.LoadErrors].
+func ScheduleIn(ctx context.Context, home, coreID, name string) (core.Schedule, error) {
+	c, err := core.Load(ctx, home, coreID)
+	if err != nil {
+		return core.Schedule{}, err
+	}
+	for _, s := range c.Schedules() {
+		if s.ID == name {
+			return s, nil
+		}
+	}
+	return core.Schedule{}, &NoScheduleError{coreID, name}
+}

@@ -1,0 +1,175 @@
+package host_test
+
+import (
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"github.com/b3abf3ee/portcullis/host"
+	"github.com/b3abf3ee/portcullis/host/approval"
+	"github.com/b3abf3ee/portcullis/host/authority"
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/task"
+	"github.com/b3abf3ee/portcullis/host/turn"
+	"github.com/b3abf3ee/portcullis/policy/principal"
+	"github.com/b3abf3ee/portcullis/policy/redact"
+)
+
+// fire queues a run of a schedule of the home, as the command does.
+func (h *home) fire(name string) id.Task {
+	h.t.Helper()
+	ids := id.NewSource(time.Now, rand.Reader)
+	resolver := authority.NewResolver(h.store, h.store, time.Now, ids)
+	c, err := host.ScheduleIn(h.t.Context(), h.dir, "assistant", name)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	s := task.NewScheduler(task.SchedulerConfig{Queue: h.store, Owner: resolver.Schedule, IDs: ids, Clock: time.Now, Wake: func() {}})
+	got, how, err := s.FireNow(h.t.Context(), host.ScheduleOf("assistant", c, redact.Set{}))
+	if err != nil || how != task.Accepted {
+		h.t.Fatal(how, err)
+	}
+	return got.ID
+}
+
+func (h *home) until(by principal.Scope, key id.Task, is func(task.Task) bool) task.Task {
+	h.t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	var got task.Task
+	for range 1500 {
+		var found bool
+		var err error
+		if got, found, err = h.store.Task(h.t.Context(), by, "", key); err != nil || !found {
+			h.t.Fatal(found, err)
+		}
+		if is(got) {
+			return got
+		}
+		<-tick.C
+	}
+	h.t.Fatalf("it stays so: %+v", got)
+	return got
+}
+
+// A run of a schedule is a turn under system authority that reaches its own session and no other; runs go on in one session
+// when the schedule names one.
+func TestASchedulesTurnReachesItsOwnSessionAlone(t *testing.T) {
+	h := newHome(t)
+	h.core("repeat: true\nsteps: [{say: done for today}]\n", nil)
+	h.write("cores/assistant/agent/schedules/daily.yaml", "cron: '0 0 1 1 *'\ntimezone: UTC\nprompt: look\n")
+	h.write("cores/assistant/agent/schedules/news.yaml", "cron: '0 0 1 1 *'\ntimezone: UTC\nprompt: read\nsession: news\n")
+	running := h.open(func(c *host.Config) { c.Work = true })
+	by, err := running.Operator(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sessions := map[string][]id.Session{}
+	for _, name := range []string{"daily", "news", "daily", "news"} {
+		is := h.until(by, h.fire(name), func(k task.Task) bool { return k.State.Ended() })
+		if is.State != task.Succeeded || is.Summary != "done for today" || is.Session == "" || is.Turn == "" || is.Notice != task.NoNotice {
+			t.Fatalf("%+v", is)
+		}
+		rec, found, err := h.store.Turn(t.Context(), by, is.Turn)
+		if err != nil || !found || rec.Session != is.Session || rec.Outcome != turn.Completed {
+			t.Errorf("its turn: %+v, %v", rec, err)
+		}
+		owner, found, err := h.store.Owner(t.Context(), is.Session)
+		if err != nil || !found || owner.Authority != principal.System || owner.PrincipalID != is.Owner.PrincipalID {
+			t.Errorf("owner %+v, %v", owner, err)
+		}
+		sessions[name] = append(sessions[name], is.Session)
+	}
+	if d, n := sessions["daily"], sessions["news"]; d[0] == d[1] || n[0] != n[1] || d[0] == n[0] {
+		t.Errorf("sessions %v", sessions)
+	}
+}
+
+func TestARunThatAsksHasFailed(t *testing.T) {
+	h := newHome(t)
+	h.core("steps: [{call: [{tool: user.ask, args: {question: which one?}}]}]\n", []string{"tool.call:user.ask"})
+	h.write("cores/assistant/agent/schedules/daily.yaml", "cron: '0 0 1 1 *'\ntimezone: UTC\nprompt: look\n")
+	running := h.open(func(c *host.Config) { c.Work = true })
+	by, err := running.Operator(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := h.until(by, h.fire("daily"), func(k task.Task) bool { return k.State.Ended() })
+	if is.State != task.Failed || is.Reason != "needs_user" {
+		t.Errorf("%+v", is)
+	}
+}
+
+// A run that waits for a person says so, and goes on when somebody has decided.
+func TestARunThatWaitsForAPersonIsBlocked(t *testing.T) {
+	h := newHome(t)
+	h.core("steps: [{call: [{tool: user.ask, args: {question: which one?}}]}]\n", []string{"tool.call:user.ask"}, "approval: {tools: {user.ask: prompt}}")
+	h.write("cores/assistant/agent/schedules/daily.yaml", "cron: '0 0 1 1 *'\ntimezone: UTC\nprompt: look\n")
+	running := h.open(func(c *host.Config) { c.Work, c.Wait, c.Prompter = true, time.Minute, nil })
+	by, err := running.Operator(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := h.fire("daily")
+	h.until(by, key, func(k task.Task) bool { return k.State == task.Blocked })
+	asked, err := running.Approvals().Questions(t.Context(), by, approval.Pending, 10)
+	if err != nil || len(asked) != 1 {
+		t.Fatal(len(asked), err)
+	}
+	if _, how, err := running.Decide(t.Context(), by, asked[0].ID, true, approval.Once, "yes"); err != nil || how != approval.Recorded {
+		t.Fatal(how, err)
+	}
+	if is := h.until(by, key, func(k task.Task) bool { return k.State.Ended() }); is.Reason != "needs_user" {
+		t.Errorf("%+v", is)
+	}
+}
+
+// A host that keeps schedules fires what is due by the clock that it was given, and one that does not fires nothing.
+func TestAHostFiresWhatIsDue(t *testing.T) {
+	h := newHome(t)
+	h.core("repeat: true\nsteps: [{say: done}]\n", nil)
+	h.write("cores/assistant/agent/schedules/often.yaml", "cron: '* * * * *'\ntimezone: UTC\nprompt: look\n")
+	h.write("cores/assistant/agent/schedules/never.yaml", "cron: '* * * * *'\ntimezone: UTC\nprompt: look\nenabled: false\n")
+	h.write("cores/broken/agent.yaml", "schema_version: 2\n")
+	past := time.Now().Add(-time.Hour)
+	for _, name := range []string{"often", "never"} { // seen an hour ago
+		s, err := host.ScheduleIn(t.Context(), h.dir, "assistant", name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.store.SeeSchedule(t.Context(), "assistant", name, s.Digest(), past); err != nil {
+			t.Fatal(err)
+		}
+	}
+	idle := h.open(func(c *host.Config) { c.Work = true })
+	by, err := idle.Operator(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all, err := h.store.Tasks(t.Context(), by, "", "", 10); err != nil || len(all) != 0 {
+		t.Fatalf("%d tasks, %v", len(all), err)
+	}
+	if err := idle.Close(); err != nil {
+		t.Fatal(err)
+	}
+	working := h.open(func(c *host.Config) { c.Schedules = true })
+	if by, err = working.Operator(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	var all []task.Task
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for range 1500 {
+		if all, err = h.store.Tasks(t.Context(), by, "", "", 10); err != nil || len(all) > 0 {
+			break
+		}
+		<-tick.C
+	}
+	if err != nil || len(all) == 0 || all[len(all)-1].Schedule != "often" || time.Since(all[0].Due) > 2*time.Minute {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	h.until(by, all[0].ID, func(k task.Task) bool { return k.State == task.Succeeded })
+	if n := len(all); n != 1 {
+		t.Errorf("an hour that was missed comes to %d runs", n)
+	}
+}
