@@ -11,6 +11,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/plugin"
 	"github.com/b3abf3ee/portcullis/host/sandbox"
+	"github.com/b3abf3ee/portcullis/host/task"
 	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/policy/capability"
 	"github.com/b3abf3ee/portcullis/policy/principal"
@@ -28,6 +29,9 @@ func (h *Host) Operator(ctx context.Context, reason string) (principal.Scope, er
 
 // History reads what happened.
 func (h *Host) History() turn.History { return h.cfg.Store }
+
+// Tasks reads background tasks and cancels them.
+func (h *Host) Tasks() task.Records { return h.cfg.Store }
 
 // Approvals reads the durable questions; deciding goes through [Host.Decide].
 func (h *Host) Approvals() approval.Journal { return h.cfg.Store }

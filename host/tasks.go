@@ -12,6 +12,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/exec"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/task"
+	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/policy/capability"
 	"github.com/b3abf3ee/portcullis/policy/principal"
 	"github.com/b3abf3ee/portcullis/policy/redact"
@@ -79,6 +80,10 @@ func (r programRunner) Run(ctx context.Context, t task.Task, c task.Control) tas
 	bound, err := r.h.restore(ctx, ready, t)
 	if err != nil {
 		return r.h.taskFailed(ctx, task.ReasonOwnerChanged, err.Error())
+	}
+	session, found, err := r.h.cfg.Store.Session(ctx, bound.Principal(), t.Session)
+	if err != nil || !found || !session.Ended.IsZero() {
+		return r.h.taskFailed(ctx, turn.RejectEnded, fmt.Sprintf("session %s was ended, so that nothing begins in it any more", t.Session))
 	}
 	hide, err := r.h.hidden(ctx, redact.Set{})
 	if err != nil {

@@ -123,6 +123,11 @@ func TestABackgroundProgramIsHeldToItsApproval(t *testing.T) {
 		"not listed now": {func(w *world) {
 			w.edit("programs: [sh, sleep]", "programs: [sleep]")
 		}, "program_not_listed"},
+		"an ended session": {func(w *world) {
+			if how, err := w.host.EndSession(w.t.Context(), w.operator(), w.session.Session, "enough"); err != nil || how != turn.Ended {
+				w.t.Fatal(how, err)
+			}
+		}, turn.RejectEnded},
 		"no capability now": {func(w *world) { w.edit("process.exec, task.control, ", "process.exec, ") }, "capability_missing"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -139,6 +144,7 @@ func TestABackgroundProgramIsHeldToItsApproval(t *testing.T) {
 			for _, key := range busy {
 				w.until(key, func(t task.Task) bool { return t.State == task.Running })
 			}
+			w.follow = true
 			key := w.start(`{"argv":["sh","s.sh"]}`)
 			c.change(w)
 			for _, key := range busy {

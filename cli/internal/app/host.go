@@ -19,15 +19,17 @@ import (
 
 // HostOptions is what a command wants of the host it opens.
 type HostOptions struct {
-	Command  string            // who holds the home's lock, for other processes' messages
-	CacheDir string            // compiled plugins; see [Home.Cache]
-	Prompter approval.Prompter // nil: nobody can be asked here
-	Courier  approval.Courier  // with no Prompter: shows what is waited for; nil: nobody
-	Wait     time.Duration     // with no Prompter: how long to wait for another process to decide
-	Progress func(line string)
-	LogLevel string    // debug, info, warn, error or off
-	LogJSON  bool      // one JSON object for each line
-	LogTo    io.Writer // where the log goes, already safe for a terminal
+	Command   string            // who holds the home's lock, for other processes' messages
+	CacheDir  string            // compiled plugins; see [Home.Cache]
+	Prompter  approval.Prompter // nil: nobody can be asked here
+	Courier   approval.Courier  // with no Prompter: shows what is waited for; nil: nobody
+	Wait      time.Duration     // with no Prompter: how long to wait for another process to decide
+	Work      bool              // background tasks run here; see [host.Config]
+	Schedules bool              // schedules run here, and tasks
+	Progress  func(line string)
+	LogLevel  string    // debug, info, warn, error or off
+	LogJSON   bool      // one JSON object for each line
+	LogTo     io.Writer // where the log goes, already safe for a terminal
 }
 
 // Running is an open host with the store and the lock under it.
@@ -65,7 +67,7 @@ func (h Home) OpenHost(ctx context.Context, o HostOptions) (_ *Running, err erro
 		return nil, err
 	}
 	r.Host, err = host.Open(ctx, host.Config{
-		Home: h.Path, Store: r.store, CacheDir: o.CacheDir, Compiler: compiler, Keeper: keeper, Prompter: o.Prompter, Courier: o.Courier, Wait: o.Wait, Progress: o.Progress,
+		Home: h.Path, Store: r.store, CacheDir: o.CacheDir, Compiler: compiler, Keeper: keeper, Prompter: o.Prompter, Courier: o.Courier, Wait: o.Wait, Progress: o.Progress, Work: o.Work, Schedules: o.Schedules,
 		Log: o.logger(r.hidden),
 	})
 	r.open.Store(r.Host)

@@ -9,12 +9,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/b3abf3ee/portcullis/host"
 	"github.com/b3abf3ee/portcullis/host/approval"
 	"github.com/b3abf3ee/portcullis/host/authority"
+	"github.com/b3abf3ee/portcullis/host/core"
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/outbox"
+	"github.com/b3abf3ee/portcullis/host/task"
 	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/policy/capability"
 	"github.com/b3abf3ee/portcullis/policy/principal"
@@ -135,6 +138,25 @@ func (r *Records) EndSession(ctx context.Context, s id.Session, reason string) (
 		return "", fmt.Errorf("app: end the session: %w", err)
 	}
 	return how, nil
+}
+
+// CancelTask asks for the end of a background task; see [task.Records].
+func (r *Records) CancelTask(ctx context.Context, t id.Task) (task.Task, task.Cancelling, error) {
+	got, how, err := r.Store.CancelTask(ctx, r.By, "", t, event.Record{ID: r.ids.Event(), At: r.clock(), Kind: event.TaskCancelAsked})
+	if err != nil {
+		return got, how, fmt.Errorf("app: cancel the task: %w", err)
+	}
+	return got, how, nil
+}
+
+// FireSchedule queues a run of a schedule now; whoever works in the home runs it. See [task.Scheduler.FireNow].
+func (r *Records) FireSchedule(ctx context.Context, coreID string, s core.Schedule) (task.Task, task.Queueing, error) {
+	by := task.NewScheduler(task.SchedulerConfig{Queue: r.Store, Owner: r.resolver.Schedule, IDs: r.ids, Clock: r.clock, Wake: func() {}})
+	got, how, err := by.FireNow(ctx, host.ScheduleOf(coreID, s, r.home.Hidden(ctx, os.Getenv)))
+	if err != nil {
+		return got, how, fmt.Errorf("app: run the schedule: %w", err)
+	}
+	return got, how, nil
 }
 
 // Grant lets a plugin use one capability; false when it might already. The audit record is written with it.

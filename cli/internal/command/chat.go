@@ -48,7 +48,7 @@ func (s *shell) chat() *cli.Command {
 				}
 				talk := &conversation{shell: s, host: h.Host, req: req, lines: lines, show: show}
 				return talk.loop(ctx)
-			})
+			}, func(o *app.HostOptions) { o.Work = true })
 		},
 	}
 }

@@ -50,6 +50,7 @@ func idProblem(err error) *console.Problem {
 	list := map[string]string{
 		"session": "`portcullis sessions list`", "turn": "`portcullis sessions show SESSION`",
 		"effect": "`portcullis effects list`", "approval": "`portcullis approvals list`", "delivery": "`portcullis outbox list`",
+		"task": "`portcullis tasks list`",
 	}[bad.Kind]
 	p := usage("%v", bad)
 	p.Code = "malformed_id"

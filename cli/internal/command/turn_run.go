@@ -73,8 +73,8 @@ func (s *shell) workspace() string {
 }
 
 // opened runs do with the home's host open. prompter is used when a asks; show, which may be nil, makes room for what
-// the host is doing meanwhile.
-func (s *shell) opened(c *cli.Context, a approving, prompter approval.Prompter, show *screen, do func(ctx context.Context, h *app.Running) error) (err error) {
+// the host is doing meanwhile; change makes the host do more than run turns.
+func (s *shell) opened(c *cli.Context, a approving, prompter approval.Prompter, show *screen, do func(ctx context.Context, h *app.Running) error, change ...func(*app.HostOptions)) (err error) {
 	home, err := s.home()
 	if err != nil {
 		return err
@@ -93,6 +93,9 @@ func (s *shell) opened(c *cli.Context, a approving, prompter approval.Prompter, 
 	}
 	if a.wait > 0 {
 		o.Courier = notice{s.out.Err(), show}
+	}
+	for _, more := range change {
+		more(&o)
 	}
 	h, err := home.OpenHost(c.Context, o)
 	if err != nil {
