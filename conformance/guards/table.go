@@ -239,6 +239,7 @@ func surviving() []guard {
 		{"fence", "store/sqlite/fence.go", "case !st.claim.Same(c) || st.claim.Expired(now):", "case st.claim.Expired(now):", inSQLite, "TestContract/a_write_under_another_claim_is_stale"},
 		{"messages-before-effects", "store/sqlite/effect.go", "if err := s.owes(e.Turn); err != nil {", "if err := s.owes(\"\"); err != nil {", inSQLite, "TestContract/messages_that_cannot_be_stored_are_told_once"},
 		{"window", "host/prompt/fit.go", "if p.Overflow = p.Estimate > p.Budget; p.Overflow {", "if p.Overflow = false; p.Overflow {", inPrompt, "TestWhatCannotFitIsAnOverflowWithItsSizes"},
+		{"texts-of-other-vocabularies", "host/prompt/count.go", "\t\tn += apart(text)\n", "", inPrompt, "TestNoVocabularyNeedsMoreThanTheEstimate"},
 		{"one-summarizer", "store/sqlite/context.go", "case token != \"\" && expires > at:", "case false:", inSQLite, "TestContract/one_writes_a_summary_at_a_time"},
 		{"summary-goes-on", "store/sqlite/context.go", "AND coalesce((SELECT revision FROM summaries WHERE session_id = m.session_id), 0) = ?", "AND ? >= 0", inSQLite, "TestContract/one_writes_a_summary_at_a_time"},
 		{"only-harmless-settles-itself", "store/internal/rule/resolve.go", "\tcase \"idempotent\":\n", "\tcase \"idempotent\", \"manual\":\n", inMemory, "TestContract/a_tool's_recovery_settles_what_a_restart_left_uncertain,_or_leaves_it_to_the_operator"},

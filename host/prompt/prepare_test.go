@@ -1,6 +1,8 @@
 package prompt_test
 
 import (
+	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -78,44 +80,128 @@ func TestUnansweredCallsOfABrokenTurnAreLeftOut(t *testing.T) {
 	}
 }
 
-// tokens counts a prepared request as the model would, by its own tokenizer and at the least framing that vendors publish.
-func tokens(t interface{ Fatal(...any) }, s prompt.Step, p prompt.Prepared) int {
-	codec, err := tokenizer.Get(tokenizer.O200kBase)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 3
-	add := func(text string) {
-		k, err := codec.Count(text)
+// vocabulary counts the tokens of a text as some model does.
+type vocabulary func(text string) int
+
+// published are the vocabularies that we count with; to a model whose own is not known each may be near, and so may one
+// that takes digits, line ends and tabs one by one, as those of several vendors do.
+func published(t interface{ Fatal(...any) }) map[string]vocabulary {
+	all := map[string]vocabulary{}
+	for _, e := range []tokenizer.Encoding{tokenizer.O200kBase, tokenizer.Cl100kBase, tokenizer.P50kBase} {
+		codec, err := tokenizer.Get(e)
 		if err != nil {
 			t.Fatal(err)
 		}
-		n += k
+		all[string(e)] = func(text string) int {
+			n, err := codec.Count(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
 	}
+	all["one by one"] = func(text string) int {
+		n := 0
+		for _, piece := range strings.FieldsFunc(text, single) {
+			n += all[string(tokenizer.O200kBase)](piece)
+		}
+		for _, r := range text {
+			if single(r) {
+				n++
+			}
+		}
+		return n
+	}
+	return all
+}
+
+func single(r rune) bool { return r >= '0' && r <= '9' || r == '\n' || r == '\t' }
+
+// tokens counts a prepared request as a model of the first published vocabulary would.
+func tokens(t interface{ Fatal(...any) }, s prompt.Step, p prompt.Prepared) int {
+	return tokensBy(published(t)[string(tokenizer.O200kBase)], s, p)
+}
+
+// tokensBy counts a prepared request as the model would, at the least framing that vendors publish.
+func tokensBy(count vocabulary, s prompt.Step, p prompt.Prepared) int {
+	n := 3
+	add := func(text string) { n += count(text) }
 	add(s.System)
+	for _, tool := range s.Tools {
+		n += 8
+		add(tool.WireName)
+		add(tool.Description)
+		add(string(tool.InputSchema))
+	}
 	for _, m := range p.Messages {
 		n += 3
 		for _, part := range m.Parts {
-			add(part.Text + part.Call.Name + string(part.Call.Arguments) + part.Result.Content)
+			for _, text := range []string{part.Text, part.Call.Name, string(part.Call.Arguments), part.Result.Content} {
+				add(text)
+			}
 		}
 	}
 	return n
 }
 
-// words are texts of different density: prose, numbers, another script.
+// kindsOfWords is how many kinds [words] knows.
+const kindsOfWords = 9
+
+// words are texts of different density: prose, numbers, code, what machines write, and other scripts.
 func words(kind, n int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < n; i++ {
-		switch kind % 3 {
+		switch kind % kindsOfWords {
 		case 0:
 			fmt.Fprintf(&b, "The gateway reads rule %d at the start. ", i)
 		case 1:
 			fmt.Fprintf(&b, "%d,%d;", i*7919, i*104729)
-		default:
+		case 2:
 			b.WriteString("門は最初に規則を読みます。")
+		case 3:
+			b.WriteString("Шлюз сначала читает правила. ")
+		case 4:
+			b.WriteString("ประตูอ่านกฎก่อน 🙂👍🏽")
+		case 5:
+			fmt.Fprintf(&b, "\n\t\t\tif n%d > 0 {\n\t\t\t\treturn n\n\t\t\t}", i)
+		case 6:
+			fmt.Fprintf(&b, `{"id":"trn_%08x%08x","at":%d},`, i*2654435761, i*40503, 1796103117813+i)
+		case 7:
+			fmt.Fprintf(&b, "\n%s}", strings.Repeat(" ", i%60))
+		default:
+			fmt.Fprintf(&b, "%x", sha256.Sum256([]byte{byte(i), byte(i >> 8)}))
 		}
 	}
 	return b.String()
+}
+
+// unknown is a model of which nobody says how it counts.
+func unknown(window int, by prompt.Summarizer) prompt.Model {
+	m := model(window, by)
+	m.Limits.Tokenizer = ""
+	return m
+}
+
+// TestNoVocabularyNeedsMoreThanTheEstimate holds single texts to the estimate: a model that says how it counts is known to
+// the token, and one that does not is not above the estimate in any vocabulary there is, even where a lower ratio was once
+// reported.
+func TestNoVocabularyNeedsMoreThanTheEstimate(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		var text string
+		for range rapid.IntRange(1, 4).Draw(rt, "pieces") {
+			text += words(rapid.IntRange(0, kindsOfWords-1).Draw(rt, "kind"), rapid.IntRange(1, 6000).Draw(rt, "bytes"))
+		}
+		text += rapid.StringN(0, 40, -1).Draw(rt, "anything")
+		w := newWorld(t)
+		s := step(1, provider.User(text))
+		p := w.prepare(w.open(unknown(1_000_000, nil)), s)
+		for name, count := range published(rt) {
+			// A quarter more is added until a model has reported anything: without it the estimate must do too.
+			if got := tokensBy(count, s, p); got > p.Estimate*4/5 {
+				rt.Fatalf("%s needs %d tokens, the estimate is %d, without what is added at first %d", name, got, p.Estimate, p.Estimate*4/5)
+			}
+		}
+	})
 }
 
 func TestPreparedNeverExceedsTheWindowAndKeepsGroupsWhole(t *testing.T) {
@@ -124,7 +210,7 @@ func TestPreparedNeverExceedsTheWindowAndKeepsGroupsWhole(t *testing.T) {
 		var h []provider.Message
 		for n := range rapid.IntRange(0, 40).Draw(rt, "turns") {
 			one := exchange(n, rapid.IntRange(0, 3000).Draw(rt, "bytes"))
-			one[0] = provider.User(words(rapid.IntRange(0, 2).Draw(rt, "kind"), rapid.IntRange(10, 2000).Draw(rt, "question")))
+			one[0] = provider.User(words(rapid.IntRange(0, kindsOfWords-1).Draw(rt, "kind"), rapid.IntRange(10, 2000).Draw(rt, "question")))
 			h = append(h, one...)
 		}
 		if h = h[rapid.IntRange(0, len(h)).Draw(rt, "cut"):]; len(h) > 0 {
@@ -134,12 +220,20 @@ func TestPreparedNeverExceedsTheWindowAndKeepsGroupsWhole(t *testing.T) {
 		by := []prompt.Summarizer{nil, w.writer}[rapid.IntRange(0, 1).Draw(rt, "writer")]
 		s := step(1)
 		s.System = words(0, rapid.IntRange(0, 3000).Draw(rt, "system"))
-		p := w.prepare(w.open(model(window, by)), s)
+		m, all := model(window, by), published(rt)
+		if rapid.Bool().Draw(rt, "unknown") {
+			m = unknown(window, by)
+		} else {
+			all = map[string]vocabulary{"its own": all[string(tokenizer.O200kBase)]}
+		}
+		p := w.prepare(w.open(m), s)
 		if p.Overflow {
 			return
 		}
-		if p.Estimate > p.Budget || tokens(rt, s, p)+p.MaxOutput > window {
-			rt.Fatalf("estimate %d of %d, really %d, output %d, window %d", p.Estimate, p.Budget, tokens(rt, s, p), p.MaxOutput, window)
+		for name, count := range all {
+			if got := tokensBy(count, s, p); p.Estimate > p.Budget || got+p.MaxOutput > window {
+				rt.Fatalf("estimate %d of %d, by %s really %d, output %d, window %d", p.Estimate, p.Budget, name, got, p.MaxOutput, window)
+			}
 		}
 		wellFormed(rt, p)
 	})
@@ -168,34 +262,76 @@ func wellFormed(t interface{ Fatalf(string, ...any) }, p prompt.Prepared) {
 	}
 }
 
-// TestAMillionTokensNeverExceedAWindow is a transcript of more than a million tokens, prepared for the windows that models
-// have, with and without somebody who summarises, turn after turn.
+// TestAMillionTokensNeverExceedAWindow is a transcript of more than a million tokens, of all kinds of text, with several calls
+// at once and results of a few bytes to 60 KiB, prepared for the windows that models have: by models that say how they count
+// and by ones that do not, with and without somebody who summarises, step after step of a turn that goes on.
 func TestAMillionTokensNeverExceedAWindow(t *testing.T) {
-	w := newWorld(t)
+	w, all := newWorld(t), published(t)
 	var batch []provider.Message
-	for i := range 50 {
-		one := exchange(i, 6000)
-		one[0] = provider.User(words(i, 4000))
-		batch = append(batch, one...)
+	for i := range 4 * kindsOfWords {
+		batch = append(batch, provider.User(words(i, 3000)))
+		batch = append(batch, calls(i, 1+i%3, []int{100, 6000, 60 << 10}[i%3])...)
+		batch = append(batch, provider.Assistant(provider.Text(words(i+1, 2000))))
 	}
 	each, n := tokens(t, prompt.Step{}, prompt.Prepared{Messages: batch}), 0
 	for ; n < 1_000_000; n += each {
 		w.say(batch...)
 	}
+	requests, overflows, most := 0, 0, 0.0
 	for _, window := range []int{200_000, 32_000, 8_000} {
-		for _, by := range []prompt.Summarizer{nil, w.writer} {
-			s := step(1)
-			p := w.prepare(w.open(model(window, by)), s)
-			if p.Overflow {
-				t.Errorf("%d: overflow: %s", window, p.Sentence())
-				continue
+		for _, m := range []prompt.Model{model(window, nil), model(window, w.writer), unknown(window, nil), unknown(window, w.writer)} {
+			by := all
+			if m.Limits.Tokenizer != "" {
+				by = map[string]vocabulary{"its own": all[string(tokenizer.O200kBase)]}
 			}
-			if got := tokens(t, s, p); got+p.MaxOutput > window {
-				t.Errorf("%d: %d tokens and %d for the answer", window, got, p.MaxOutput)
+			c, current := w.open(m), []provider.Message{provider.User("now")}
+			for number := range 1 + kindsOfWords {
+				s := step(number+1, current...)
+				s.Tools = []provider.ToolDefinition{{WireName: "calc-eval", Description: words(0, 400), InputSchema: json.RawMessage(`{"type":"object","properties":{"expression":{"type":"string"}}}`)}}
+				p := w.prepare(c, s)
+				requests++
+				if p.Overflow {
+					overflows++
+					if number == 0 {
+						t.Errorf("%d: overflow: %s", window, p.Sentence())
+					}
+					break
+				}
+				for name, count := range by {
+					if number%3 != 0 { // counting takes most of the time
+						break
+					}
+					got := tokensBy(count, s, p)
+					most = max(most, float64(got+p.MaxOutput)/float64(window))
+					if got+p.MaxOutput > window {
+						t.Errorf("%d, step %d: %d tokens by %s and %d for the answer", window, number, got, name, p.MaxOutput)
+					}
+				}
+				if number == 0 {
+					wellFormed(t, p)
+				}
+				current = append(current, calls(number, 2, window/40)...)
 			}
-			wellFormed(t, p)
-			t.Logf("window %d: %d tokens prepared of %d, %d messages, summarised %v, shortened %d, left out %d",
-				window, tokens(t, s, p), n, len(p.Messages), p.Summarised, p.Shortened, p.Dropped)
 		}
 	}
+	t.Logf("a transcript of %d tokens: %d requests, %d of them overflows, the largest %.0f%% of its window", n, requests, overflows, 100*most)
+	if requests-overflows < 60 {
+		t.Errorf("only %d requests were prepared", requests-overflows)
+	}
+}
+
+// calls is an answer that makes several calls, with their results.
+func calls(kind, n, bytes int) []provider.Message {
+	var asked []provider.Part
+	var results []provider.ToolResult
+	for i := range n {
+		name := fmt.Sprintf("c%d_%d", kind, i)
+		arguments, err := json.Marshal(map[string]string{"expression": words(kind+i, 100)})
+		if err != nil {
+			arguments = nil
+		}
+		asked = append(asked, provider.Call(provider.ToolCall{ID: name, Name: "calc-eval", Arguments: arguments}))
+		results = append(results, provider.ToolResult{CallID: name, Content: words(kind+i, bytes)})
+	}
+	return []provider.Message{provider.Assistant(asked...), provider.ToolResults(results...)}
 }
