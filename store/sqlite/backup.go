@@ -47,12 +47,15 @@ func Backup(ctx context.Context, path, dst string) error {
 	return wrapf(err, "back up %s to %s", path, dst)
 }
 
+// partialOf is where the copy that will be to is written.
+func partialOf(to string) string { return to + ".partial" }
+
 // copyTo writes conn's database to a new file: privately, checked and flushed, and only then under its name.
 func copyTo(ctx context.Context, conn *sql.Conn, to string) error {
 	if _, err := os.Lstat(to); err == nil {
 		return &fs.PathError{Op: "back up to", Path: to, Err: fs.ErrExist}
 	}
-	partial := to + ".partial"
+	partial := partialOf(to)
 	if err := discard(partial); err != nil {
 		return err
 	}
@@ -118,5 +121,6 @@ func ensureBackup(ctx context.Context, conn *sql.Conn, path, bak string) error {
 	if ours != theirs {
 		return &StaleBackupError{Database: path, Backup: bak}
 	}
-	return flush(bak)
+	// A run that was killed between giving the copy its name and taking the old one away left both.
+	return errors.Join(flush(bak), discard(partialOf(bak)))
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand"
 	"os"
 	"reflect"
+	"strconv"
 	"testing"
 	"time"
 
@@ -27,13 +28,7 @@ type Opener func(t testing.TB) (Harness, func())
 // differ. Everything drawn is from small sets, so that keys collide, claims go stale and sessions are contended for.
 // PORTCULLIS_COMPARE sets the number of sequences; without it there are few.
 func Compare(t *testing.T, left, right Opener) {
-	checks := "25"
-	if more := os.Getenv("PORTCULLIS_COMPARE"); more != "" {
-		checks = more
-	}
-	if err := flag.Set("rapid.checks", checks); err != nil {
-		t.Fatal(err)
-	}
+	n := checks(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		l, closeLeft := left(t)
 		defer closeLeft()
@@ -55,6 +50,24 @@ func Compare(t *testing.T, left, right Opener) {
 		})
 		p.everything(rt)
 	})
+	t.Logf("compare: %d sequences", n)
+}
+
+// checks sets how many sequences rapid draws, and returns it.
+func checks(t *testing.T) int {
+	t.Helper()
+	text := "25"
+	if more := os.Getenv("PORTCULLIS_COMPARE"); more != "" {
+		text = more
+	}
+	n, err := strconv.Atoi(text)
+	if err == nil {
+		err = flag.Set("rapid.checks", text)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // pair is two stores and what was put into both.
