@@ -12,7 +12,7 @@ default:
     @just --list
 
 # everything that must hold before a change lands
-check: test vet fmt wasip1 race conform crash guards-part leaks fuzz clean-tree
+check: test vet fmt wasip1 race conform crash sequences guards-part leaks fuzz clean-tree
 
 # the unit, script and contract tests, as the README says
 test:
@@ -57,9 +57,21 @@ goroutine-packages:
     @git ls-files '*.go' | grep -vE '^(plugins|sdk/internal|conformance/guests|bench|leaks)/|/testdata/|_test\.go$' \
       | xargs grep -slE '^\s*go (func|[a-z])|sync\.|atomic\.|errgroup\.' | xargs -n1 dirname | sort -u | sed 's|^|./|'
 
-# kill a turn, and fail its disk, at every point there is; `go test` visits some of them
+# kill a turn and an upgrade, and fail their disk, at every point there is; `go test` visits some of them
 crash:
-    CRASH_STRIDE=1 go test -count=1 -v -run 'Killed|Disk|Failpoint|Torn' ./conformance/crash | grep -E '^(---|ok|FAIL|PASS|panic)|crash:|torn:|_test.go'
+    CRASH_STRIDE=1 go test -count=1 -v -timeout 20m ./conformance/crash | grep -E '^(---|ok|FAIL|PASS|panic)|crash:|torn:|upgrade:|_test.go'
+
+# ten thousand random sequences of each store's calls beside the model, and clients of one store at the same time held to some
+# order of their calls; `go test` runs some of them
+sequences:
+    @shm=$([ -w /dev/shm ] && echo /dev/shm || echo "${TMPDIR:-/tmp}"); run() { \
+        go test -count=1 -v -timeout 20m -exec "env TMPDIR=$shm" "$@" | grep -E '^(---|ok|FAIL|PASS|panic)|compare:|model:|linear:|rapid|_test.go'; }; \
+      PORTCULLIS_COMPARE=10000 run -run '^TestModel$' ./store/memory ./store/sqlite && \
+      PORTCULLIS_COMPARE=1000 PORTCULLIS_HISTORIES=200 run -run '^(TestTwin|TestLinear|TestAStoreThatForgetsARuleIsFoundOut)$' ./store/memory ./store/sqlite
+
+# what the child of the crash suite leaves in a database of today's schema, kept for the days when that is an earlier one
+save-schema:
+    PORTCULLIS_SAVE_SCHEMA=1 go test -count=1 -run '^TestEarlierSchemasAreKept$' ./conformance/crash
 
 # a sixth of the guards, another one with each commit: all of them take half an hour
 guards-part:

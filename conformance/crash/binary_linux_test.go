@@ -191,7 +191,7 @@ func TestKilledProgram(t *testing.T) {
 	world := newOutside(t)
 	var all sync.WaitGroup
 	var mu sync.Mutex
-	done, killed, acted := 0, 0, 0
+	done, killed, acted, lost, twice := 0, 0, 0, 0, 0
 	seed := uint64(time.Now().UnixNano())
 	for home := range 2 {
 		p := newProgram(t, world.URL)
@@ -224,6 +224,7 @@ func TestKilledProgram(t *testing.T) {
 				mu.Lock()
 				for _, f := range faults {
 					t.Errorf("seed %d, life %d: %s", seed, n, f)
+					lost, twice = lost+strings.Count(f, "lost: "), twice+strings.Count(f, "twice: ")
 				}
 				done++
 				if dead {
@@ -236,6 +237,7 @@ func TestKilledProgram(t *testing.T) {
 		})
 	}
 	all.Wait()
+	visited.add(killed, lost, twice)
 	t.Logf("crash: %d lives of the program, %d killed, %d effects seen outside", done, killed, acted)
 	if killed < done/3 {
 		t.Errorf("only %d of %d lives were killed", killed, done)
@@ -280,7 +282,7 @@ func (p program) judge(t *testing.T, world *outside, life int, out []byte, known
 		}
 	}
 	for call := 1; call <= 2; call++ {
-		p.judgeEffect(world.happened(life, call), effectOf(st, mine.ID, call), fault)
+		p.judgeEffect(world.happened(life, call), effectOf(st, mine.ID, fmt.Sprintf("call=%d", call)), fault)
 	}
 	var told struct {
 		Outcome string `json:"outcome"`
@@ -294,10 +296,10 @@ func (p program) judge(t *testing.T, world *outside, life int, out []byte, known
 	return faults
 }
 
-// effectOf is the effect of a turn that was to be the given call.
-func effectOf(st state, of id.Turn, call int) effect.Record {
+// effectOf is the effect of a turn with such an argument.
+func effectOf(st state, of id.Turn, argument string) effect.Record {
 	for _, e := range st.effects {
-		if e.Turn == of && strings.Contains(string(e.Arguments), fmt.Sprintf("call=%d", call)) {
+		if e.Turn == of && strings.Contains(string(e.Arguments), argument) {
 			return e
 		}
 	}

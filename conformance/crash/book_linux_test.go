@@ -3,7 +3,9 @@ package crash
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +25,7 @@ import (
 // book is what happened outside and what the children were told is durable.
 type book struct {
 	did      map[id.Effect]int
-	kept     map[id.Effect]bool
+	kept     []kept // values, in the order they were acknowledged
 	admitted map[id.Turn]id.Session
 	effects  map[id.Effect]effect.Status // as they were reported
 	ended    map[id.Turn]turn.Outcome
@@ -33,13 +35,20 @@ type book struct {
 	worked   map[id.Task]int
 	over     map[id.Task]task.State // as it was acknowledged
 	heard    map[id.Task]bool
-	torn     bool // the log was damaged afterwards: nothing that was acknowledged need be there
+	old      int64 // the schema that the database had when its child was killed, if not today's
+	torn     bool  // the log was damaged afterwards: nothing that was acknowledged need be there
+}
+
+// kept is a value that the child was told is stored; the zero one is that it was told the value is gone.
+type kept struct {
+	value   id.Effect
+	version int64
 }
 
 // read takes the whole lines of a child's output. A line that the kill cut was no promise.
 func read(out string) *book {
 	b := &book{
-		did: map[id.Effect]int{}, kept: map[id.Effect]bool{}, admitted: map[id.Turn]id.Session{},
+		did: map[id.Effect]int{}, admitted: map[id.Turn]id.Session{},
 		effects: map[id.Effect]effect.Status{}, ended: map[id.Turn]turn.Outcome{}, resolved: map[id.Effect]effect.Verdict{},
 		sent: map[id.Delivery]int{}, settled: map[id.Delivery]outbox.State{},
 		worked: map[id.Task]int{}, over: map[id.Task]task.State{}, heard: map[id.Task]bool{},
@@ -53,13 +62,20 @@ func read(out string) *book {
 		case "did":
 			b.did[id.Effect(w[1])]++
 		case "kept":
-			b.kept[id.Effect(w[1])] = true
+			n, _ := strconv.ParseInt(w[2], 10, 64)
+			b.kept = append(b.kept, kept{id.Effect(w[1]), n})
+		case "dropped":
+			b.kept = append(b.kept, kept{})
 		case "admitted":
 			b.admitted[id.Turn(w[1])] = id.Session(w[2])
 		case "effect":
 			b.effects[id.Effect(w[1])] = effect.Status(w[2])
 		case "resolved":
-			b.resolved[id.Effect(w[1])] = effect.Verdict(w[2])
+			as := effect.NotHappened // which was all there was when some saved books were written
+			if len(w) > 2 {
+				as = effect.Verdict(w[2])
+			}
+			b.resolved[id.Effect(w[1])] = as
 		case "ended":
 			b.ended[id.Turn(w[1])] = turn.Outcome(w[2])
 		case "sent":
@@ -137,6 +153,9 @@ func hold(t *testing.T, path string, b *book) (faults []string) {
 		fault("the database is not sound: %+v, %v", report, err)
 		return faults
 	}
+	if audit, err := sqlite.VerifyAudit(ctx, path); report.Schema == report.Known && (err != nil || len(audit.Faults) > 0) {
+		fault("the audit's chain does not hold: %+v, %v", audit, err)
+	}
 	w, err := openWorld(ctx, path)
 	if err != nil {
 		fault("the next host cannot open: %v", err)
@@ -157,6 +176,7 @@ func hold(t *testing.T, path string, b *book) (faults []string) {
 	}
 	if !b.torn {
 		b.lost(before, fault)
+		w.lostValues(ctx, b, fault)
 	}
 	if _, err := w.store.Recover(ctx, w.epoch, time.Now()); err != nil {
 		fault("recover: %v", err)
@@ -197,16 +217,16 @@ func (b *book) lost(st state, fault func(string, ...any)) {
 	for key, status := range b.effects {
 		got, ok := st.effects[key]
 		// What the host could not write down it reports as denied (it did not run) or indeterminate; the database may then
-		// know nothing, or more.
-		if ok && got.Status != "" && got.Status != status && status != effect.Indeterminate && status != effect.Denied {
+		// know nothing, or more. Any other report is of an end that is on record.
+		if ok && got.Status != status && status != effect.Indeterminate && status != effect.Denied {
 			fault("lost: effect %s ended as %s and is %q", key, status, got.Status)
 		}
 		if !ok && status != effect.Denied {
 			fault("lost: effect %s was reported as %s", key, status)
 		}
 	}
-	for key, verdict := range b.resolved {
-		if got := st.effects[key]; got.Status != effect.Indeterminate || got.Resolution.Verdict != verdict {
+	for key, as := range b.resolved {
+		if got := st.effects[key]; got.Status != effect.Indeterminate || got.Resolution.Verdict != as {
 			fault("lost: effect %s was settled and is %q, %+v", key, got.Status, got.Resolution)
 		}
 	}
@@ -217,6 +237,27 @@ func (b *book) lost(st state, fault func(string, ...any)) {
 		if e, ok := st.effects[key]; !ok || !e.Started {
 			fault("effect %s happened and its start is not recorded", key)
 		}
+	}
+}
+
+// lostValues holds the value that the effects keep to what was acknowledged of it last. The child may have gone on: then it
+// has a higher version, or is gone once the turn had ended.
+func (w *world) lostValues(ctx context.Context, b *book, fault func(string, ...any)) {
+	if len(b.kept) == 0 {
+		return
+	}
+	last := b.kept[len(b.kept)-1]
+	value, version, err := w.store.Get(ctx, values(""), "n")
+	switch {
+	case err != nil:
+		fault("get the value: %v", err)
+	case last == kept{}:
+		if version != 0 {
+			fault("lost: the value was dropped and is %q, %d", value, version)
+		}
+	case version == 0 && len(b.ended) > 0, version > last.version, version == last.version && string(value) == string(last.value):
+	default:
+		fault("lost: the value was kept as %q, %d, and is %q, %d", last.value, last.version, value, version)
 	}
 }
 
@@ -251,7 +292,7 @@ func (w *world) settled(ctx context.Context, before, after state, b *book, fault
 		if err != nil || n != 1 {
 			fault("turn %s has %d ends in the audit, %v", key, n, err)
 		}
-		open := slices.ContainsFunc(values(before.effects), func(e effect.Record) bool {
+		open := slices.ContainsFunc(slices.Collect(maps.Values(before.effects)), func(e effect.Record) bool {
 			return e.Turn == key && e.Started && e.Status == ""
 		})
 		if was := before.turns[key]; was.State == turn.Running && (is.Outcome == turn.Indeterminate) != open {
@@ -262,14 +303,6 @@ func (w *world) settled(ctx context.Context, before, after state, b *book, fault
 	if err != nil || len(pending) != 0 {
 		fault("%d questions are open, %v", len(pending), err)
 	}
-}
-
-func values[K comparable, V any](m map[K]V) []V {
-	var out []V
-	for _, v := range m {
-		out = append(out, v)
-	}
-	return out
 }
 
 // goesOn asks the same request again, which must answer with the turn there was, and then for one more turn.

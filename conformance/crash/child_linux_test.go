@@ -32,24 +32,28 @@ import (
 // childEnv makes the test binary run the turn instead of the tests. Its value is the database.
 const childEnv = "PORTCULLIS_CRASH_CHILD"
 
-// recoverEnv makes the child recover and nothing else.
-const recoverEnv = "PORTCULLIS_CRASH_RECOVER"
+// doesEnv names what else the child does than to run the turn: recover, or migrate.
+const doesEnv = "PORTCULLIS_CRASH_DOES"
 
-// requestKey is what every child asks under: a second child asks for the same turn again.
+// keyEnv is another key for the child to ask under.
+const keyEnv = "PORTCULLIS_CRASH_KEY"
+
+// requestKey is what every child asks under that is not told another key: a second child asks for the same turn again.
 const requestKey = id.Request("req_the_one")
 
 func TestMain(m *testing.M) {
 	conformancetest.BeCompiler()
 	path := os.Getenv(childEnv)
 	if path == "" {
-		os.Exit(m.Run())
+		code := m.Run()
+		visited.print()
+		os.Exit(code)
 	}
 	// strace counts the system calls of each thread by itself: everything that writes is on this one.
 	runtime.LockOSThread()
-	program := runChild
-	if os.Getenv(recoverEnv) != "" {
-		program = runRecovery
-	}
+	program := map[string]func(string) error{
+		"": runChild, "recover": runRecovery, "migrate": func(path string) error { return sqlite.Migrate(context.Background(), path) },
+	}[os.Getenv(doesEnv)]
 	if err := program(path); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -115,10 +119,11 @@ func (script) Generate(_ context.Context, req provider.Request, _ func(provider.
 	for _, m := range req.Messages[len(req.Messages)-min(len(req.Messages), 5):] {
 		asked += len(m.Calls())
 	}
+	used := provider.Usage{Input: 100, Output: 10, Reported: true}
 	if asked >= 2 || req.Messages[len(req.Messages)-1].Text() == "quietly" {
-		return provider.Response{Parts: []provider.Part{provider.Text("done")}, FinishReason: provider.FinishStop}, nil
+		return provider.Response{Parts: []provider.Part{provider.Text("done")}, FinishReason: provider.FinishStop, Usage: used}, nil
 	}
-	return provider.Response{FinishReason: provider.FinishToolCalls, Parts: []provider.Part{provider.Call(provider.ToolCall{
+	return provider.Response{FinishReason: provider.FinishToolCalls, Usage: used, Parts: []provider.Part{provider.Call(provider.ToolCall{
 		ID: fmt.Sprint("c", asked+1), Name: provider.WireName("world.act"), Arguments: json.RawMessage(fmt.Sprintf(`{"n":%d}`, asked+1)),
 	})}}, nil
 }
@@ -144,13 +149,17 @@ func (w *world) Tools(context.Context, binding.Turn) ([]effect.Tool, error) {
 // Invoke is the effect: it happens in the book, and keeps a value as a plugin would.
 func (w *world) Invoke(ctx context.Context, c effect.Call) effect.Outcome {
 	w.tell("did", c.Effect)
-	scope := sandbox.KVScope{Plugin: "world", Principal: c.Turn.Principal().PrincipalID(), Turn: c.Turn.ID()}
-	version, ok, err := w.store.Set(ctx, scope, "n", []byte(c.Effect), nil)
+	version, ok, err := w.store.Set(ctx, values(c.Turn.ID()), "n", []byte(c.Effect), nil)
 	if err != nil || !ok {
 		return effect.Outcome{Status: effect.Failed, Reason: "kv", Detail: fmt.Sprint(err)}
 	}
 	w.tell("kept", c.Effect, version)
 	return effect.Outcome{Status: effect.Succeeded, Result: json.RawMessage(`{"acted":true}`)}
+}
+
+// values are what the tool keeps.
+func values(of id.Turn) sandbox.KVScope {
+	return sandbox.KVScope{Plugin: "world", Principal: person().PrincipalID, Turn: of}
 }
 
 func person() principal.Facts {
@@ -190,7 +199,11 @@ func runChild(path string) error {
 	if _, err := w.store.RecoverTasks(ctx, w.epoch, time.Now()); err != nil {
 		return err
 	}
-	res, err := w.ask(ctx, requestKey, "act twice")
+	key := requestKey
+	if other := os.Getenv(keyEnv); other != "" {
+		key = id.Request(other)
+	}
+	res, err := w.ask(ctx, key, "act twice")
 	if err != nil {
 		return errors.Join(err, w.close())
 	}
@@ -262,10 +275,10 @@ func (w *world) others(ctx context.Context, res turn.Result) error {
 	if err != nil || got.Disposition != turn.Admitted {
 		return fmt.Errorf("admit by hand: %q, %w", got.Disposition, err)
 	}
-	scope := sandbox.KVScope{Plugin: "world", Principal: person().PrincipalID, Turn: a.Turn}
-	if _, err := w.store.Delete(ctx, scope, "n", nil); err != nil {
+	if _, err := w.store.Delete(ctx, values(a.Turn), "n", nil); err != nil {
 		return err
 	}
+	w.tell("dropped", "n")
 	if how, err := w.store.RequestCancel(ctx, by, a.Turn, w.record(event.TurnCancelAsked)); err != nil || how != turn.CancelNoted {
 		return fmt.Errorf("ask for the end by hand: %q, %w", how, err)
 	}

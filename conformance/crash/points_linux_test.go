@@ -120,7 +120,7 @@ func run(t *testing.T, path, exe string, env []string, under ...string) ending {
 
 // tally counts what a sweep saw.
 type tally struct {
-	mu                         sync.Mutex
+	mu                         sync.Mutex // guards the rest
 	points, killed, failed, ok int
 	faults                     []string
 }
@@ -142,6 +142,12 @@ func (y *tally) add(name string, e ending, faults []string) {
 	}
 }
 
+// take adds what another sweep saw.
+func (y *tally) take(more *tally) {
+	y.points, y.killed, y.failed, y.ok = y.points+more.points, y.killed+more.killed, y.failed+more.failed, y.ok+more.ok
+	y.faults = append(y.faults, more.faults...)
+}
+
 func (y *tally) report(t *testing.T, what string) {
 	t.Helper()
 	for _, f := range y.faults {
@@ -156,8 +162,32 @@ func (y *tally) report(t *testing.T, what string) {
 			twice++
 		}
 	}
+	visited.add(y.points, lost, twice)
 	t.Logf("crash: %s: %d points (%d killed, %d failed, %d went on), %d lost, %d twice, %d other faults",
 		what, y.points, y.killed, y.failed, y.ok, lost, twice, len(y.faults)-lost-twice)
+}
+
+// visited is what all sweeps of this run saw.
+var visited total
+
+type total struct {
+	mu                  sync.Mutex // guards the rest
+	points, lost, twice int
+}
+
+func (s *total) add(points, lost, twice int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.points, s.lost, s.twice = s.points+points, s.lost+lost, s.twice+twice
+}
+
+// print is the last word of a run that visited anything.
+func (s *total) print() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.points > 0 {
+		fmt.Printf("crash: %d points, %d lost, %d twice\n", s.points, s.lost, s.twice)
+	}
 }
 
 // each runs job for 1, 1+step, ... on all processors until one says that there are no more.
@@ -193,16 +223,27 @@ func each(step int, job func(n int) (more bool)) {
 
 // sweep lets inject do its work at the first, second, ... call of a system call until a child never gets that far.
 func sweep(t *testing.T, call, inject string, step int) *tally {
-	return sweepOver(t, call, inject, step, fresh, "")
+	return sweepOver(t, call, inject, step, before{start: fresh})
 }
 
-// sweepOver is sweep over databases that start makes, after children that wrote before into the book.
-func sweepOver(t *testing.T, call, inject string, step int, start func(t *testing.T, dir string) string, before string, env ...string) *tally {
+// before is what a swept child finds, and what is held afterwards.
+type before struct {
+	start func(t *testing.T, dir string) string             // makes the database
+	told  string                                            // what earlier children wrote into the book
+	env   string                                            // of the child
+	hold  func(t *testing.T, path string, b *book) []string // nil: [hold]
+}
+
+// sweepOver is sweep over databases that are there already.
+func sweepOver(t *testing.T, call, inject string, step int, from before) *tally {
 	t.Helper()
 	strace := needStrace(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
+	}
+	if from.hold == nil {
+		from.hold = hold
 	}
 	sum := &tally{}
 	each(step, func(n int) bool {
@@ -212,8 +253,8 @@ func sweepOver(t *testing.T, call, inject string, step int, start func(t *testin
 			return false
 		}
 		defer os.RemoveAll(dir)
-		path, log := start(t, dir), filepath.Join(dir, "strace")
-		e := run(t, path, self, env, strace, "-f", "-q", "-o", log, "-e", "trace="+call, "-e", "signal=none",
+		path, log := from.start(t, dir), filepath.Join(dir, "strace")
+		e := run(t, path, self, []string{from.env}, strace, "-f", "-q", "-o", log, "-e", "trace="+call, "-e", "signal=none",
 			"-e", fmt.Sprintf("inject=%s:%s:when=%d", call, inject, n))
 		hit, err := injected(log)
 		if err != nil {
@@ -226,7 +267,7 @@ func sweepOver(t *testing.T, call, inject string, step int, start func(t *testin
 			}
 			return false
 		}
-		sum.add(fmt.Sprintf("%s %s %d", call, inject, n), e, hold(t, path, read(before+e.out)))
+		sum.add(fmt.Sprintf("%s %s %d", call, inject, n), e, from.hold(t, path, read(from.told+e.out)))
 		return true
 	})
 	return sum

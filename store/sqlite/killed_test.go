@@ -57,6 +57,24 @@ func TestKilledUpgradeIsWholeOrNothing(t *testing.T) {
 	}
 }
 
+// A run that was killed as it gave the backup its name left it under both: the next one takes the other away.
+func TestABackupKeepsOneName(t *testing.T) {
+	path := old(t)
+	var exit *exec.ExitError
+	if err := child(t, "migrate-apply", path).Run(); !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	if err := os.Link(path+".v1.bak", partialOf(path+".v1.bak")); err != nil {
+		t.Fatal(err)
+	}
+	if err := migrate(t.Context(), path, set(one, two, three), nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := beside(t, path); got != "portcullis.db portcullis.db.v1.bak" {
+		t.Errorf("left behind: %s", got)
+	}
+}
+
 // migrateAndDieWriting is a child that upgrades the database and is killed while the migrated copy is written into
 // it, once the log has so many bytes.
 func migrateAndDieWriting(path string, bytes int64) {

@@ -1,6 +1,10 @@
 package sqlite
 
 import (
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -32,6 +36,52 @@ func since(t *testing.T, n int) []string {
 		texts = append(texts, string(text))
 	}
 	return texts
+}
+
+// TestReleasedMigrationsStayAsTheyWere makes each schema anew and holds it to what the program of its time made, which the
+// crash suite keeps: a migration that was edited afterwards would leave two databases of one version.
+func TestReleasedMigrationsStayAsTheyWere(t *testing.T) {
+	const all = `SELECT type || name || coalesce(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name`
+	saved := filepath.Join("..", "..", "conformance", "crash", "testdata", "saved")
+	kept, err := os.ReadDir(saved)
+	if err != nil || len(kept) < 8 {
+		t.Fatal(len(kept), err)
+	}
+	for n := 1; n <= len(kept); n++ {
+		old, now := filepath.Join(t.TempDir(), "old.db"), filepath.Join(t.TempDir(), "now.db")
+		for _, end := range []string{"", "-wal"} {
+			unpack(t, filepath.Join(saved, fmt.Sprint("v", n), "portcullis.db"+end+".gz"), old+end)
+		}
+		if err := own(now); err != nil {
+			t.Fatal(err)
+		}
+		if err := migrate(t.Context(), now, set(since(t, n)...), nil); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := ask(t, now, all), ask(t, old, all); got != want {
+			t.Errorf("schema %d is not what it was: never edit a migration that was released\n got %s\nwant %s", n, got, want)
+		}
+	}
+}
+
+func unpack(t *testing.T, from, to string) {
+	t.Helper()
+	f, err := os.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(io.LimitReader(z, 16<<20))
+	if err == nil {
+		err = os.WriteFile(to, text, fileMode)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // A database that the first release left, with a question of each kind, opens with its answers as they were; none of
