@@ -264,6 +264,7 @@ func (w *world) countRows(t *testing.T) (map[string]int64, error) {
 	one("conversation_bindings", bound, err)
 	one("meta", w.store.StoreID() != "", nil)
 	for _, s := range sessions {
+		one("session_ends", !s.Ended.IsZero(), nil)
 		owner, is, err := w.store.Owner(ctx, s.ID)
 		one("session_owners", is && owner.PrincipalID != "", err)
 		window, err := w.store.Window(ctx, w.by, s.ID, 1000, 1<<20)

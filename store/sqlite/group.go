@@ -103,8 +103,21 @@ func (o *op) over() bool {
 
 // commitGroup brings every write of group to its end. They run in one transaction, and so do those that come while it
 // runs. None has a savepoint of its own, which would copy each page that it changes: hardly one ever fails. One that
-// does ends with its error, the transaction is undone, and the others run again without it, in their order.
+// does is out, the transaction is undone, and the others run again without it, in their order. It is told its error when
+// their transaction has ended: it may have failed for what they had written, which nobody else can see before that.
 func (s *Store) commitGroup(group []*op) {
+	var refused []*op
+	tell := func(err error) {
+		for _, o := range group {
+			s.settle(o, err)
+		}
+		for _, o := range refused {
+			if err != nil {
+				o.err = s.judge(err) // what it failed for never was
+			}
+			o.end(o.err)
+		}
+	}
 	for len(group) > 0 {
 		t := &tx{ctx: group[0].ctx, conn: s.writer, now: s.clock()}
 		err := t.do("BEGIN IMMEDIATE")
@@ -121,20 +134,18 @@ func (s *Store) commitGroup(group []*op) {
 			s.checkpoint(t)
 		}
 		if failed == nil {
-			for _, o := range group {
-				s.settle(o, err)
-			}
+			tell(err)
 			return
 		}
-		s.settle(failed, nil)
+		s.owe(failed)
+		refused = append(refused, failed)
 		group = slices.DeleteFunc(group, func(o *op) bool { return o == failed })
 		if err := s.usable(); err != nil {
-			for _, o := range group {
-				s.settle(o, err)
-			}
+			tell(err)
 			return
 		}
 	}
+	tell(nil)
 }
 
 // runGroup runs each write of group, and of those that join it until they are [maxGroup] or nobody else is about to.

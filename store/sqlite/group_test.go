@@ -63,6 +63,38 @@ func TestWritesThatComeTogetherShareACommitAndFailAlone(t *testing.T) {
 	}
 }
 
+// A write that fails for what another of its group has written is told so when that is there for everybody.
+func TestARefusalIsToldWhenWhatItIsForIsThere(t *testing.T) {
+	s, _ := open(t, filepath.Join(t.TempDir(), "portcullis.db"))
+	wrote, wanted := 0, errors.New("it is there already")
+	var refused *op
+	s.gate <- struct{}{}
+	var all sync.WaitGroup
+	for i, fn := range []func(*tx) error{
+		func(x *tx) error {
+			if wrote++; wrote == 2 && refused.over() { // again, without the write that failed
+				t.Error("the refusal was told before what it is for was committed")
+			}
+			return s.audit(x, record(s))
+		},
+		func(*tx) error { return wanted },
+	} {
+		all.Go(func() {
+			if err := s.write(t.Context(), fn); (i == 1) != errors.Is(err, wanted) {
+				t.Errorf("write %d: %v", i, err)
+			}
+		})
+		for s.queue.length() <= i {
+		}
+	}
+	refused = s.queue.ops[1] // nobody works on the queue while this test holds the writer
+	s.leave()
+	all.Wait()
+	if wrote != 2 {
+		t.Errorf("wrote %d times", wrote)
+	}
+}
+
 func TestAGroupThatSQLiteUndidRunsAgainWithoutTheWriteThatBrokeIt(t *testing.T) {
 	s, _ := open(t, filepath.Join(t.TempDir(), "portcullis.db"))
 	audit := func(x *tx) error { return s.audit(x, record(s)) }
