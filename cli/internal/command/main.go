@@ -160,6 +160,7 @@ func (s *shell) tree() *cli.App {
 	app := &cli.App{
 		Name:            "portcullis",
 		Usage:           "run AI-agent tools as WebAssembly plugins behind one gate",
+		Description:     about,
 		HideVersion:     true,
 		HideHelpCommand: true, // order knows it
 		Flags:           s.globalFlags(),
@@ -174,6 +175,7 @@ func (s *shell) tree() *cli.App {
 	for _, c := range app.Commands {
 		prepare(c)
 	}
+	exemplify(app.Commands, "")
 	return app
 }
 
