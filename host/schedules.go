@@ -74,17 +74,15 @@ func (r fireRunner) Run(ctx context.Context, t task.Task, c task.Control) task.O
 			selector = turn.Selector{Kind: turn.Resume, Session: before}
 		}
 	}
-	var running id.Turn
-	res, err := h.turns.Run(ctx, turn.Request{
-		Key: id.Request(t.ID), Actor: owner, Selector: selector, Core: t.Core, Input: told.Prompt,
-	}, turn.Observer{Started: func(key id.Turn, s id.Session) {
-		running = key
-		h.fires.Store(key, c)
-		c.Bind(ctx, s, key)
-	}})
-	h.fires.Delete(running)
+	req := turn.Request{Key: id.Request(t.ID), Actor: owner, Selector: selector, Core: t.Core, Input: told.Prompt}
+	res, err := h.fire(ctx, req, c)
 	var rejected *turn.RejectedError
+	if errors.As(err, &rejected) && rejected.Reason == turn.RejectEnded && selector.Kind == turn.Resume {
+		req.Selector = turn.Selector{Kind: turn.Fresh} // the session that runs share was ended: they go on in another one
+		res, err = h.fire(ctx, req, c)
+	}
 	switch {
+	case res.Outcome() == turn.Completed: // whatever was asked meanwhile
 	case ctx.Err() != nil:
 		return task.Outcome{State: task.Cancelled, Reason: task.ReasonCancelled}
 	case errors.As(err, &rejected):
@@ -102,6 +100,17 @@ func (r fireRunner) Run(ctx context.Context, t task.Task, c task.Control) task.O
 		return task.Outcome{State: task.Cancelled, Reason: task.ReasonCancelled}
 	}
 	return h.taskFailed(ctx, "turn_"+string(res.Outcome()), res.Sentence())
+}
+
+// fire runs the turn of a run, which its task is bound to as soon as it has begun.
+func (h *Host) fire(ctx context.Context, req turn.Request, c task.Control) (turn.Result, error) {
+	var running id.Turn
+	defer func() { h.fires.Delete(running) }()
+	return h.turns.Run(ctx, req, turn.Observer{Started: func(key id.Turn, s id.Session) {
+		running = key
+		h.fires.Store(key, c)
+		c.Bind(ctx, s, key)
+	}})
 }
 
 // NoScheduleError reports a schedule that a core does not have.

@@ -80,6 +80,12 @@ func TestASchedulesTurnReachesItsOwnSessionAlone(t *testing.T) {
 		}
 		sessions[name] = append(sessions[name], is.Session)
 	}
+	if how, err := running.EndSession(t.Context(), by, sessions["news"][0], "enough"); err != nil || how != turn.Ended {
+		t.Fatal(how, err)
+	}
+	if is := h.until(by, h.fire("news"), func(k task.Task) bool { return k.State.Ended() }); is.State != task.Succeeded || is.Session == sessions["news"][0] {
+		t.Errorf("after its session was ended: %+v", is)
+	}
 	if d, n := sessions["daily"], sessions["news"]; d[0] == d[1] || n[0] != n[1] || d[0] == n[0] {
 		t.Errorf("sessions %v", sessions)
 	}

@@ -82,9 +82,9 @@ func (s *Scheduler) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, one := range all {
-		if err := s.fire(ctx, one); err != nil {
-			return fmt.Errorf("schedule %s of core %s: %w", one.ID, one.Core, err)
+	for _, one := range all { // one that fails holds up no other
+		if err := s.fire(ctx, one); err != nil && ctx.Err() == nil {
+			s.cfg.Log.Warn("a schedule could not be fired", "core", one.Core, "schedule", one.ID, "error", err)
 		}
 	}
 	return nil
