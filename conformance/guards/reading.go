@@ -10,7 +10,8 @@ func reading() []guard {
 		{"lone-surrogates", parse, "p.strict && as == lone", "false", inReader, "TestStrictRefusesWhatReadersDisagreeAbout"},
 		{"one-value", parse, "if end < 0 || p.skip(end) != len(raw) {", "if end < 0 {", inReader, "TestStrictRefusesWhatReadersDisagreeAbout"},
 		{"depth-of-documents", parse, "if level > maxDepth {", "if false {", inReader, "TestDepthIsBounded"},
-		{"canonical-names", names, "\tn.unsorted, p.foreign = true, true\n", "\tn.unsorted = true\n", inReader, "TestOnlyWhatIsCanonicalIsSaidToBe"},
+		{"canonical-names", names, "\tn.unsorted, p.mixed = true, true\n", "\tn.unsorted = true\n", inReader, "TestOnlyWhatIsCanonicalIsSaidToBe"},
+		{"names-in-order", "policy/document/canonical.go", "bytes.Compare(w.d.Text(a), w.d.Text(b))", "bytes.Compare(w.d.Text(a), w.d.Text(a))", inReader, "TestWhatIsOnlyMixedIsPutInOrder"},
 		{"canonical-numbers", scalar, " || string(p.raw[pos:at]) == \"-0\"", "", inReader, "TestOnlyWhatIsCanonicalIsSaidToBe"},
 	}
 }

@@ -64,8 +64,16 @@ func ParseArguments(raw []byte) (Arguments, error) {
 		return bad("too_large", "arguments have %d bytes, the limit is %d: pass large content by file", len(raw), MaxArgumentBytes)
 	}
 	read, err := document.ParseStrict(bytes.Clone(raw))
-	if err == nil && read.Canonical() && read.At(read.Root()).Kind == document.Object && read.Depth() <= MaxArgumentDepth {
-		return admitted(read), nil
+	if err == nil && read.At(read.Root()).Kind == document.Object && read.Depth() <= MaxArgumentDepth {
+		if read.Canonical() {
+			return admitted(read), nil
+		}
+		// Most models write blanks between tokens, and names in an order of their own.
+		if text := read.Canonicalize(); text != nil {
+			if read, err = document.ParseStrict(text); err == nil && read.Canonical() {
+				return admitted(read), nil
+			}
+		}
 	}
 	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(false), jsontext.AllowInvalidUTF8(false))
 	if dec.PeekKind() != '{' {

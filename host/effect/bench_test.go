@@ -42,7 +42,8 @@ func (ungranted) PluginGrants(context.Context, string) (capability.Snapshot, err
 	return capability.Snapshot{}, nil
 }
 
-// echoDocument is one argument object of about size bytes: one long text, or many small records.
+// echoDocument is one argument object of about size bytes: one long text, or many small records, in canonical form or as a
+// model writes them.
 func echoDocument(shape string, size int) []byte {
 	var doc []byte
 	if shape == "text" {
@@ -58,7 +59,11 @@ func echoDocument(shape string, size int) []byte {
 		}
 		doc = fmt.Appendf(doc, `{"id":"itm_%08d","score":%d.5,"tags":["gateway","rules"],"title":"Result %d: how to configure the gateway"}`, i, i%100, i)
 	}
-	return append(doc, `]}`...)
+	doc = append(doc, `]}`...)
+	if shape == "written" {
+		doc = bytes.ReplaceAll(bytes.ReplaceAll(doc, []byte(`":`), []byte(`": `)), []byte(`,"`), []byte(`, "`))
+	}
+	return doc
 }
 
 // echoSchema describes both shapes of a document.
@@ -135,7 +140,7 @@ func BenchmarkExecute(b *testing.B) {
 		of   func(*testing.B) effect.Adapter
 	}{{"guest", echoPlugin}, {"native", func(*testing.B) effect.Adapter { return echoNative() }}} {
 		for _, size := range []int{1 << 10, 64 << 10, 1 << 20} {
-			for _, shape := range []string{"text", "records"} {
+			for _, shape := range []string{"text", "records", "written"} {
 				for _, secrets := range []int{0, 16} {
 					b.Run(fmt.Sprintf("%s/%dKiB/%s/%dsecrets", run.name, size>>10, shape, secrets), func(b *testing.B) {
 						benchExecute(b, run.of(b), echoDocument(shape, size), secrets)

@@ -56,6 +56,7 @@ type Document struct {
 	fancy   bool             // some string is not Plain
 	wide    bool             // some string is not ASCII
 	foreign bool             // some name, string or number may not be as RFC 8785 writes it
+	mixed   bool             // some object's names are not in order
 	huge    bool             // some number has an exponent or is long
 }
 
@@ -91,7 +92,7 @@ func (d *Document) Compact() bool { return !d.blank }
 // Canonical reports a text that is certainly what RFC 8785 makes of it, each of its numbers one that a double holds
 // exactly. False says only that reading it could not tell: names that are not plain ASCII and in order, and numbers of
 // more than fifteen characters or with an exponent, are for a library to look at.
-func (d *Document) Canonical() bool { return !d.blank && !d.foreign }
+func (d *Document) Canonical() bool { return !d.blank && !d.foreign && !d.mixed }
 
 // Ordinary reports that no number has an exponent or more than 32 characters: a double holds each, within rounding.
 func (d *Document) Ordinary() bool { return !d.huge }

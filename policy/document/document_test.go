@@ -105,6 +105,7 @@ func FuzzParseAgainstJSONText(f *testing.F) {
 		`{"a":[1,-2.5e3,true,false,null,"x\u00e9\n\ud83d\ude00\ud800"],"":{}}`, ` [ 1 , [ ] , { } ] `, `"\\"`, `"\/"`, `-0`, `-0.5`, `1.50`, `0.0000001`,
 		`{"b":1,"a":2,"b":3}`, `{"a":1,"\u0061":2}`, "\"\xff\"", "\"\x7f\u00e9\"", `01`, `1.`, `.5`, `1e+`, `123456789012345678`, "\"\x01\"", `"\u12"`, `"\udc00"`, "[", "{}{}",
 		`{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8,"i":9,"j":0,"k":1,"l":2,"m":3,"n":4,"o":5,"q":6,"p":7,"p":8}`,
+		`{"b":{"d":1,"c":[2, {"f":3,"e":4}]},"a":5}`, ` {"b" : 1, "a" : 2} `, `{"a":1,"Z":"\n","":{"b":[],"a":{}}}`,
 	} {
 		f.Add([]byte(text))
 	}
@@ -119,6 +120,15 @@ func FuzzParseAgainstJSONText(f *testing.F) {
 		}
 		if err != nil {
 			return
+		}
+		if text := d.Canonicalize(); text != nil {
+			want := jsontext.Value(bytes.Clone(d.Bytes()))
+			if err := want.Canonicalize(); err != nil || !bytes.Equal(text, want) {
+				t.Fatalf("%q became %q; that should be %q", d.Bytes(), text, want)
+			}
+			if again, err := document.ParseStrict(text); err != nil || !again.Canonical() {
+				t.Fatalf("%q is not canonical: %v", text, err)
+			}
 		}
 		if d.Canonical() {
 			same := jsontext.Value(bytes.Clone(text))
@@ -163,6 +173,33 @@ func TestOnlyWhatIsCanonicalIsSaidToBe(t *testing.T) {
 		if d, err := document.ParseStrict([]byte(text)); err != nil || d.Canonical() != want {
 			t.Errorf("%s is said to be canonical: %v, want %v (%v)", text, d.Canonical(), want, err)
 		}
+	}
+}
+
+func TestWhatIsOnlyMixedIsPutInOrder(t *testing.T) {
+	for text, want := range map[string]string{
+		` { "b" : 1 , "a" : [ true , { "d" : {} , "c" : [ ] , "ca" : "x\n" } ] , "" : null } `: `{"":null,"a":[true,{"c":[],"ca":"x\n","d":{}}],"b":1}`,
+		`{"a":{"z":{"y":1,"x":2},"b":3},"A":4}`:                                                `{"A":4,"a":{"b":3,"z":{"x":2,"y":1}}}`,
+		"[1,\t2]":                                                                              "[1,2]", ` "é" `: `"é"`, `{"a":1}`: `{"a":1}`,
+		`{"é":1}`: "", `{"a":1.50}`: "", `["\/"]`: "", `["\u00e9"]`: "", `[1e2]`: "", `[1234567890123456]`: "", `[-0]`: "",
+	} {
+		d, err := document.ParseStrict([]byte(text))
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if got := string(d.Canonicalize()); got != want {
+			t.Errorf("%s became %q, want %q", text, got, want)
+		}
+	}
+	if d, err := document.ParseStrict([]byte(`[{"b":1,"a":2}]`)); err != nil || d.Canonical() {
+		t.Errorf("names out of order are said to be canonical (%v)", err)
+	}
+	d, err := document.ParseStrict([]byte(`{"r": {"b":1, "a":2}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if part := d.Part(2, 1); string(part.Canonicalize()) != `{"a":2,"b":1}` {
+		t.Errorf("a part became %s", part.Canonicalize())
 	}
 }
 

@@ -26,7 +26,7 @@ func (p *parser) unique(n *names, at, i int32) bool {
 	if !n.unsorted && (last == 0 || p.before(last, i)) {
 		return true
 	}
-	n.unsorted, p.foreign = true, true
+	n.unsorted, p.mixed = true, true
 	if !p.strict {
 		return true
 	}
