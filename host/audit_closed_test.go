@@ -126,7 +126,7 @@ func (c *court) begin(a turn.Admission) {
 	token := binding.Token{ID: c.h.ids.Token(), Request: a.Request, Turn: a.Turn, Session: got.Session}
 	c.bound = must[binding.Turn](c.t)(binding.New(binding.Spec{
 		Request: a.Request, Turn: a.Turn, Session: got.Session, Principal: scope, Trace: a.Trace, Route: token, Admission: token, Cancellation: token,
-		Core: binding.Core{ID: a.Core, Revision: a.Revision, Capabilities: must[capability.Snapshot](c.t)(capability.ParseSnapshot("tool.call:t.allowed", "tool.call:t.asked", "tool.call:t.forbidden", "tool.call:t.secret", "secret.bind:API_TOKEN"))},
+		Core: binding.Core{ID: a.Core, Revision: a.Revision, Capabilities: must[capability.Snapshot](c.t)(capability.ParseSnapshot("tool.call:t.allowed", "tool.call:t.asked", "tool.call:t.forbidden", "tool.call:t.secret", "tool.call:t.authored", "tool.call:t.bridge", "secret.bind:API_TOKEN"))},
 	}))
 }
 
@@ -145,7 +145,7 @@ func (c *court) question() id.Approval {
 // tools are one for each way through the gate.
 func (c *court) Tools(context.Context, binding.Turn) ([]effect.Tool, error) {
 	var all []effect.Tool
-	for name, needs := range map[string][]string{"allowed": nil, "asked": nil, "forbidden": nil, "incapable": nil, "secret": {"secret.bind:API_TOKEN"}} {
+	for name, needs := range map[string][]string{"allowed": nil, "asked": nil, "forbidden": nil, "incapable": nil, "authored": nil, "bridge": nil, "secret": {"secret.bind:API_TOKEN"}} {
 		one := effect.Tool{
 			Name: "t." + name, Description: "test", Risk: decide.Low, Approval: decide.Auto, Recovery: "read", Origin: effect.Builtin,
 			Provenance: "builtin:" + name, Adapter: c, InputSchema: json.RawMessage(`{"type":"object","additionalProperties":false}`),
@@ -154,6 +154,10 @@ func (c *court) Tools(context.Context, binding.Turn) ([]effect.Tool, error) {
 		switch name {
 		case "asked":
 			one.Approval = decide.Prompt
+		case "authored":
+			one.Origin = effect.Authored
+		case "bridge":
+			one.Origin = effect.Bridge
 		case "forbidden":
 			one.Approval = decide.Deny
 		}
@@ -228,6 +232,21 @@ func decisions() []decision {
 		{"a turn of the operator begins", event.TurnStarted, true, admit(authority.OperatorFacts("test"))},
 		{"a turn of a conversation begins", event.SessionCreated, true, admit(conversation)},
 		{"a call is allowed", event.EffectStarted, true, func(c *court) bool { return c.call("t.allowed", `{}`) }},
+		{"a call of a plugin's tool is allowed", event.EffectStarted, true, func(c *court) bool { return c.call("t.authored", `{}`) }},
+		{"a call over a bridge is allowed", event.EffectStarted, true, func(c *court) bool { return c.call("t.bridge", `{}`) }},
+		{"a session is ended", event.SessionEnded, true, func(c *court) bool {
+			how, err := c.h.EndSession(c.t.Context(), c.op, c.bound.Session(), "over")
+			return err == nil && how == turn.Ended || !c.state(c.allowed).Revoked.IsZero() || c.state(c.pending).State != approval.Pending
+		}},
+		{"a turn of another process is asked to end", event.TurnCancelAsked, true, func(c *court) bool {
+			how, err := c.h.Cancel(c.t.Context(), c.op, c.bound.ID())
+			asked, readErr := c.store.CancelRequested(c.t.Context(), c.bound.ID())
+			return err == nil && how == turn.CancelRequested || readErr != nil || asked
+		}},
+		{"a session without an owner is looked at", event.LegacyAccessed, true, func(c *court) bool {
+			_, _, err := c.store.Legacy(c.t.Context(), c.op, turn.LegacyQuery{Session: c.bound.Session(), Reason: "look"})
+			return err == nil
+		}},
 		{"a call lacks a capability", event.EffectDenied, false, func(c *court) bool { return c.call("t.incapable", `{}`) }},
 		{"a call is denied by a rule", event.EffectDenied, false, func(c *court) bool { return c.call("t.forbidden", `{}`) }},
 		{"a call does not fit", event.EffectDenied, false, func(c *court) bool { return c.call("t.allowed", `{"x":1}`) }},
@@ -305,8 +324,8 @@ func TestWhatCannotBeRecordedDoesNotHappen(t *testing.T) {
 		c.statement(`DROP TRIGGER audit_unwritable`)
 	}
 	t.Logf("audit: %d of %d denied", denied, len(all))
-	if len(all) != 20 {
-		t.Errorf("%d decisions, not 20", len(all))
+	if len(all) != 25 {
+		t.Errorf("%d decisions, not 25", len(all))
 	}
 }
 

@@ -47,6 +47,6 @@ func running() []guard {
 		{"operands", tool + "plan.go", "\t\tfunc() *effect.Objection { return p.operands(ctx) },\n", "", inExec, "TestWhatChangesWhileItIsAskedAboutDoesNotRun/a_script_is_rewritten"},
 		{"interpreters", tool + "plan.go", "\t\tfunc() *effect.Objection { return p.runner(ctx) },\n", "", inExec, "TestWhatChangesWhileItIsAskedAboutDoesNotRun/an_interpreter"},
 		{"uncertain-ends", tool + "invoke.go", "case !end.Clean:", "case false:", inExec, "TestAnUnconfirmedEndIsIndeterminate"},
-		{"secrets-in-artifacts", tool + "result.go", "if len(known) > 0 {", "if len(known) > 1000 {", inExec, "TestSecretsComeAsVariablesAndAreNowhereElse"},
+		{"secrets-in-artifacts", tool + "result.go", "if set := hidden(); set.Len() > 0 {", "if set := hidden(); set.Len() > 1000 {", inExec, "TestSecretsComeAsVariablesAndAreNowhereElse"},
 	}
 }

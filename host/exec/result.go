@@ -71,28 +71,19 @@ func (w *watched) Write(p []byte) (int, error) {
 func (s *Source) keep(call effect.Call) *keeping {
 	k := &keeping{broken: make(chan struct{})}
 	stream := func(name string) *watched {
-		return &watched{process.NewOutput(headBytes, tailBytes, func() (io.Writer, error) { return k.open(s.cfg.Artifacts, string(call.Effect)+"."+name, call.Secrets) }), k}
+		return &watched{process.NewOutput(headBytes, tailBytes, func() (io.Writer, error) { return k.open(s.cfg.Artifacts, string(call.Effect)+"."+name, call.Redactor) }), k}
 	}
 	k.stdout, k.stderr = stream("stdout"), stream("stderr")
 	return k
 }
 
-func (k *keeping) open(in *process.Artifacts, name string, secrets effect.Bound) (io.Writer, error) {
-	var known []redact.Secret
-	for _, n := range secrets.Names() {
-		v, _ := secrets.Value(n)
-		known = append(known, redact.NewSecret(n, v))
-	}
-	set, err := redact.Set{}.With(known...)
-	if err != nil {
-		return nil, err
-	}
+func (k *keeping) open(in *process.Artifacts, name string, hidden func() redact.Set) (io.Writer, error) {
 	file, err := in.Create(name)
 	if err != nil {
 		return nil, err
 	}
 	out := &spill{file: file}
-	if len(known) > 0 {
+	if set := hidden(); set.Len() > 0 {
 		out.hide = redact.NewStream(set, redact.ForOperator)
 	}
 	k.mu.Lock()
@@ -112,7 +103,7 @@ func (k *keeping) close() error {
 	return errors.Join(errs...)
 }
 
-// spill writes an artifact without the secrets that were bound for the call.
+// spill writes an artifact without what the turn hides: a program may come across a secret that it was not given.
 type spill struct {
 	file *process.Kept
 	hide *redact.Stream // nil: there are none

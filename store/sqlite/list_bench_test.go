@@ -65,7 +65,7 @@ func BenchmarkOwned(b *testing.B) {
 			want int
 			read func() (int, error)
 		}{
-			{"sessions/operator", 20, func() (int, error) { got, err := s.Sessions(b.Context(), op, 20); return len(got), err }},
+			{"sessions/operator", 50, func() (int, error) { got, err := s.Sessions(b.Context(), op, 50); return len(got), err }},
 			{"sessions/own", 1, func() (int, error) { got, err := s.Sessions(b.Context(), own, 20); return len(got), err }},
 			{"turns/operator", 20, func() (int, error) { got, err := s.Turns(b.Context(), op, "ses_1", 20); return len(got), err }},
 			{"turns/own", 20, func() (int, error) { got, err := s.Turns(b.Context(), own, "ses_1", 20); return len(got), err }},

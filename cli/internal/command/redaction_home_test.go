@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,8 @@ import (
 	"github.com/b3abf3ee/portcullis/cli/internal/app"
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
 	"github.com/b3abf3ee/portcullis/conformance/conformancetest"
+	"github.com/b3abf3ee/portcullis/host/approval"
+	"github.com/b3abf3ee/portcullis/host/authority"
 	"github.com/b3abf3ee/portcullis/host/core"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/plugin"
@@ -24,6 +27,7 @@ const kept = `q7Vd/9+xK"2&p<L'm%3Zt=hRw`
 type nest struct {
 	t    *testing.T
 	home app.Home
+	work string // the workspace, outside of the home
 	env  map[string]string
 	last id.Turn      // of the last call
 	said bytes.Buffer // all output and logs of the programs and hosts over this home
@@ -32,7 +36,7 @@ type nest struct {
 func newNest(t *testing.T) *nest {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "home")
-	n := &nest{t: t, home: app.Home{Path: dir}, env: map[string]string{app.HomeVariable: dir, app.CacheVariable: conformancetest.CacheDir(t)}}
+	n := &nest{t: t, work: t.TempDir(), home: app.Home{Path: dir}, env: map[string]string{app.HomeVariable: dir, app.CacheVariable: conformancetest.CacheDir(t)}}
 	parrot := conformancetest.Build(t, filepath.Join(conformancetest.Root(t), "conformance", "guests", "parrot"), "parrot")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -43,7 +47,7 @@ func newNest(t *testing.T) *nest {
 	}
 	n.write(core.HostFile, string(core.DefaultHostConfig().Bytes))
 	n.write("cores/assistant/agent.yaml", fmt.Sprintf("schema_version: 1\nagent: {id: assistant}\nmodel: {provider: scripted, script: script.yaml}\n"+
-		"plugins:\n  - {id: %s, version: %q, digest: %q}\ncapabilities: [\"tool.call:*\", \"net.fetch:parrot.example\"]\n", in.ID, in.Version, in.Digest))
+		"plugins:\n  - {id: %s, version: %q, digest: %q}\ncapabilities: [\"tool.call:*\", \"net.fetch:parrot.example\", process.exec]\nprocess: {programs: [cat]}\n", in.ID, in.Version, in.Digest))
 	n.write("cores/assistant/agent/soul.md", "You are a test.\n")
 	n.write("cores/assistant/agent/script.yaml", "version: 1\nsteps: [{say: nothing}]\n")
 	n.succeeds(strings.NewReader(kept), "secrets", "set", "KEPT")
@@ -84,12 +88,19 @@ func (n *nest) succeeds(in io.Reader, args ...string) string {
 	return printed
 }
 
+// yes is a person who allows everything once.
+type yes struct{}
+
+func (yes) Prompt(context.Context, approval.Question) (approval.Answer, error) {
+	return approval.Answer{State: approval.Allowed, Reach: approval.Once, By: authority.OperatorID}, nil
+}
+
 // open opens the host of the home as a command does; log gets what is logged. It is closed by the caller.
 func (n *nest) open(log io.Writer, asJSON bool) *app.Running {
 	n.t.Helper()
 	h, err := n.home.OpenHost(n.t.Context(), app.HostOptions{
 		Command: "test", CacheDir: n.env[app.CacheVariable], LogLevel: "debug", LogJSON: asJSON,
-		LogTo: console.Escaping(io.MultiWriter(log, &n.said)),
+		Prompter: yes{}, LogTo: console.Escaping(io.MultiWriter(log, &n.said)),
 	})
 	if err != nil {
 		n.t.Fatal(err)

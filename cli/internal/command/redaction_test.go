@@ -3,7 +3,12 @@ package command
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -124,8 +129,7 @@ func (n *nest) hosted(h *app.Running, log *bytes.Buffer) []sink {
 			}
 			return all.String()
 		}, []string{"secret_in_request", "allowed=false", "origin= "}},
-		// No file is named after foreign text yet; what names one will be passed through this.
-		{"artifact name", func(text string) string { return h.Hidden(n.t.Context()).Short(redact.ForDurable, text, 200) }, []string{"MARK", "<redacted:KEPT"}},
+		{"artifact", func(text string) string { return n.artifacts(h, text) }, []string{"eff_", ".stdout", "MARK", "<redacted:KEPT"}},
 	}
 }
 
@@ -138,6 +142,44 @@ func (n *nest) logged(h *app.Running, log *bytes.Buffer) func(string) string {
 		}
 		return log.String()[before:]
 	}
+}
+
+// artifacts has a program print a text in the midst of so much that its output is kept, and returns the names and the
+// contents of what was kept, and what was said of it.
+func (n *nest) artifacts(h *app.Running, text string) string {
+	n.t.Helper()
+	room := strings.Repeat("so many words that nobody would read them\n", 1000)
+	if err := os.WriteFile(filepath.Join(n.work, "long.txt"), []byte(room+text+"\n"+room), 0o600); err != nil {
+		n.t.Fatal(err)
+	}
+	before := n.kept()
+	r := n.call(h, "process.exec", map[string]any{"argv": []string{"cat", "long.txt"}})
+	var shown strings.Builder
+	fmt.Fprintln(&shown, r.Status, r.Sentence)
+	for _, name := range n.kept() {
+		if slices.Contains(before, name) {
+			continue
+		}
+		content, err := os.ReadFile(n.home.Join("artifacts", name))
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		fmt.Fprintln(&shown, name, strings.ReplaceAll(string(content), room, ""))
+	}
+	return shown.String()
+}
+
+// kept are the names of the artifacts.
+func (n *nest) kept() []string {
+	entries, err := os.ReadDir(n.home.Join("artifacts"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		n.t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
 }
 
 // audit is the audit rows of the last turn as they are read back from the database.
@@ -169,7 +211,7 @@ func (n *nest) call(h *app.Running, tool string, args any) effect.Result {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	ran, r, err := h.Call(n.t.Context(), host.Request{}, tool, raw, turn.Observer{})
+	ran, r, err := h.Call(n.t.Context(), host.Request{Workspace: n.work}, tool, raw, turn.Observer{})
 	if err != nil {
 		n.t.Fatal(err)
 	}
