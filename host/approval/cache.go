@@ -11,6 +11,7 @@ import (
 // allowance is one "for this session" as it is remembered. The question it came from is asked again with each use, so
 // that a revocation by any process ends it.
 type allowance struct {
+	given time.Time
 	until time.Time
 	by    string
 	from  id.Approval
@@ -100,7 +101,7 @@ func (g *Gate) remembered(k approval.Key) (allowance, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	a, ok := g.allowed[k]
-	if ok && !g.cfg.Clock().Before(a.until) {
+	if now := g.cfg.Clock(); ok && (!now.Before(a.until) || now.Before(a.given)) { // a clock that went back would make it longer
 		delete(g.allowed, k)
 		return allowance{}, false
 	}
@@ -127,7 +128,7 @@ func (g *Gate) keep(d *deciding, req Request, q Question, dec Decision) Decision
 		}
 	}
 	if len(g.allowed) < maxAllowances {
-		g.allowed[req.Key] = allowance{until: now.Add(g.cfg.CacheTime), by: q.DecidedBy, from: q.ID}
+		g.allowed[req.Key] = allowance{given: now, until: now.Add(g.cfg.CacheTime), by: q.DecidedBy, from: q.ID}
 	}
 	return dec
 }

@@ -157,6 +157,24 @@ func TestForSessionEndsAfterItsTime(t *testing.T) {
 	})
 }
 
+// A clock that is set back would let an allowance live longer than was said: what was given after the time it shows is forgotten.
+func TestAClockThatGoesBackEndsWhatWasAllowed(t *testing.T) {
+	b := newBench(t)
+	p := says(approval.Answer{State: approval.Allowed, Reach: approval.ForSession, By: me})
+	var back time.Duration
+	b.cfg.Prompter, b.cfg.Clock = p, func() time.Time { return time.Now().Round(0).Add(-back) }
+	g := approval.NewGate(b.cfg)
+	for _, step := range []struct {
+		back  time.Duration
+		asked int
+	}{{0, 1}, {0, 1}, {time.Hour, 2}, {time.Hour, 2}} {
+		back = step.back
+		if d := g.Decide(t.Context(), b.request()); !d.Allowed || len(p.asked) != step.asked {
+			t.Fatalf("with a clock %s back: allowed %v, asked %d times, want %d", back, d.Allowed, len(p.asked), step.asked)
+		}
+	}
+}
+
 func TestAnswersThatWereNotOfferedDoNotWiden(t *testing.T) {
 	b := newBench(t)
 	for name, c := range map[string]struct {

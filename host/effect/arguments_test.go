@@ -2,6 +2,7 @@ package effect_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -11,7 +12,9 @@ import (
 
 	"github.com/gowebpki/jcs"
 
+	gate "github.com/b3abf3ee/portcullis/host/approval"
 	"github.com/b3abf3ee/portcullis/host/effect"
+	"github.com/b3abf3ee/portcullis/policy/approval"
 )
 
 // testdata is the folder of public test data, or a skip in a clone without it.
@@ -131,4 +134,28 @@ func FuzzParseArguments(f *testing.F) {
 			t.Fatalf("%s\n ours %s\n jcs  %s", raw, args.Bytes(), other)
 		}
 	})
+}
+
+// Two texts of one document are one call: what is approved, and what runs, is its canonical form and not the text.
+func TestAnApprovalIsOfTheCanonicalArguments(t *testing.T) {
+	f := newFixture(t, "tool.call:*")
+	f.answer = gate.Decision{Allowed: true}
+	var ran []string
+	asked := tool("a.b", adapter(func(_ context.Context, c effect.Call) effect.Outcome {
+		ran = append(ran, string(c.Arguments))
+		return effect.Outcome{Status: effect.Succeeded, Result: json.RawMessage(`{}`)}
+	}))
+	asked.Approval = approval.Prompt
+	for _, text := range []string{`{"key":"xy","n":1}`, " { \"n\" : 1.0 , \"key\" : \"\\u0078y\" } ", `{"n":1e0,"key":"x\u0079"}`} {
+		f.want(f.run(text, asked), effect.Succeeded, true, "")
+	}
+	for i, q := range f.asked {
+		if q.Digest != f.asked[0].Digest || q.Arguments != f.asked[0].Arguments || ran[i] != `{"key":"xy","n":1}` {
+			t.Errorf("%d: asked about %s (%.8s), ran %s", i, q.Arguments, q.Digest, ran[i])
+		}
+	}
+	f.run(`{"key":"xy","n":2}`, asked)
+	if last := f.asked[len(f.asked)-1]; last.Digest == f.asked[0].Digest {
+		t.Error("another document has the same digest")
+	}
 }
