@@ -44,9 +44,17 @@ type Catalog struct {
 	bounds  redact.Bounds
 	rules   func() string // fingerprint of the setup's policies
 	closed  atomic.Bool
+	schemas *schemas // where compiled schemas come from
 
-	mu    sync.Mutex // guards known
+	mu    sync.Mutex // guards known and taken
 	known redact.Set // grows: a secret found in one call is hidden in every later one of the turn
+	taken []taken    // to be given back
+}
+
+// taken is a compiled schema with its document.
+type taken struct {
+	raw []byte
+	one *Schema
 }
 
 // entry is one resolved tool. Definitions, approval, checks and dispatch all read this one value.
@@ -99,7 +107,7 @@ func (r *Runtime) Prepare(ctx context.Context, turn binding.Turn, setup Setup) (
 	if turn.Zero() {
 		return nil, fmt.Errorf("effect: prepare catalog: no turn binding")
 	}
-	c := &Catalog{turn: turn, setup: setup, entries: map[string]*entry{}, known: setup.Known, bounds: viewBounds(setup.Output)}
+	c := &Catalog{turn: turn, setup: setup, entries: map[string]*entry{}, known: setup.Known, bounds: viewBounds(setup.Output), schemas: &r.schemas}
 	c.rules = sync.OnceValue(func() string { return approval.PolicyFingerprint(setup.Policies...) })
 	grants := map[string]capability.Snapshot{}
 	for _, src := range setup.Sources {
@@ -140,8 +148,8 @@ func (c *Catalog) add(t Tool, grants capability.Snapshot) error {
 	}
 	c.entries[t.Name] = &entry{
 		tool: t, grants: grants, label: t.label(),
-		input:  sync.OnceValues(func() (*Schema, error) { return CompileSchema(t.InputSchema) }),
-		output: sync.OnceValues(func() (*Schema, error) { return compileOptional(t.OutputSchema) }),
+		input:  sync.OnceValues(func() (*Schema, error) { return c.compiled(t.InputSchema) }),
+		output: sync.OnceValues(func() (*Schema, error) { return c.compiled(t.OutputSchema) }),
 		pin:    sync.OnceValue(t.pin),
 	}
 	c.order = append(c.order, t.Name)
@@ -172,11 +180,18 @@ func viewBounds(output int) redact.Bounds {
 	return b
 }
 
-func compileOptional(raw []byte) (*Schema, error) {
+// compiled is the schema of a document, nil of none.
+func (c *Catalog) compiled(raw []byte) (*Schema, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
-	return CompileSchema(raw)
+	one, err := c.schemas.take(raw)
+	if err == nil {
+		c.mu.Lock()
+		c.taken = append(c.taken, taken{raw, one})
+		c.mu.Unlock()
+	}
+	return one, err
 }
 
 // Definitions are the tools as a model is shown them, sorted by name. The slices are the caller's own.
@@ -253,4 +268,12 @@ func (c *Catalog) Shown(doc []byte) string {
 }
 
 // Close ends the catalog: its references resolve and run no more. It may be called again.
-func (c *Catalog) Close() { c.closed.Store(true) }
+func (c *Catalog) Close() {
+	c.closed.Store(true)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range c.taken {
+		c.schemas.give(t.raw, t.one)
+	}
+	c.taken = nil
+}

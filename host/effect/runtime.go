@@ -41,6 +41,7 @@ type Runtime struct {
 
 	reconciliations Reconciliations
 	audit           Audit
+	schemas         schemas
 }
 
 // NewRuntime returns a gate over cfg.

@@ -63,7 +63,7 @@ func (c *Conversation) again(ctx context.Context, f *fitting) error {
 	if err := c.read(ctx); err != nil {
 		return err
 	}
-	f.groups, f.omitted = slices.Clone(c.groups), 0
+	f.groups, f.omitted = c.groups, 0
 	f.prune()
 	return nil
 }
@@ -110,7 +110,7 @@ func (c *Conversation) write(ctx context.Context, old []group) (text string, cut
 	if c.raised(total(material)) > room {
 		return "", "", errors.New("prompt: what is to be summarised does not fit itself")
 	}
-	text, err = c.model.Summary.Summarize(ctx, c.snapshot.Summary.Text, flatten(material), size)
+	text, err = c.model.Summary.Summarize(ctx, c.snapshot.Summary.Text, flatten(nil, material), size)
 	if err != nil {
 		return "", "", err
 	}

@@ -13,8 +13,8 @@ const protectedTail = 6
 type fitting struct {
 	c       *Conversation
 	out     Prepared
-	fixed   int // system prompt and tools
-	groups  []group
+	fixed   int     // system prompt and tools
+	groups  []group // the conversation's until something in it is changed
 	current []group
 	omitted int // messages of history left out
 }
@@ -22,7 +22,7 @@ type fitting struct {
 func (c *Conversation) fit(s Step, p Prepared) *fitting {
 	f := &fitting{c: c, out: p}
 	f.fixed = perMessage + c.count.count(s.System) + c.count.tools(s.Tools)
-	f.groups = slices.Clone(c.groups)
+	f.groups = c.groups
 	current := make([]said, len(s.Current))
 	for i, m := range s.Current {
 		current[i] = said{message: m.Clone()}
@@ -69,6 +69,10 @@ func (f *fitting) preface() []provider.Message {
 
 // prune shortens old tool results, oldest first: of the history, and then of this turn but for its newest group.
 func (f *fitting) prune() {
+	if !f.over() {
+		return
+	}
+	f.groups = slices.Clone(f.groups)
 	for _, groups := range [][]group{f.groups, f.current[:max(0, len(f.current)-1)]} {
 		for i := range groups {
 			if !f.over() {
@@ -110,13 +114,14 @@ func (f *fitting) result() Prepared {
 	if p.Summarised || p.Dropped > 0 || p.Shortened > 0 || f.c.note != "" {
 		f.unseal()
 	}
-	p.Messages = slices.Concat(f.preface(), flatten(f.groups), flatten(f.current))
+	p.Messages = flatten(f.preface(), f.groups, f.current)
 	return p
 }
 
 // unseal takes vendor-private parts out of the history: a vendor may bind them to all that came before, and that was changed.
 // This turn's stay, since a vendor wants them back within one loop of calls.
 func (f *fitting) unseal() {
+	f.groups = slices.Clone(f.groups)
 	for i := range f.groups {
 		g := &f.groups[i]
 		g.messages = slices.Clone(g.messages)

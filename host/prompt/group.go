@@ -54,7 +54,11 @@ func (c *counter) group(all []group, tail []said) []group {
 // shown are the groups that a model can be shown: vendors refuse calls that are not all answered, which stem from a turn
 // that ended in the middle.
 func shown(all []group) []group {
-	return slices.DeleteFunc(slices.Clone(all), func(g group) bool { return !g.whole })
+	broken := func(g group) bool { return !g.whole }
+	if !slices.ContainsFunc(all, broken) {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), broken)
 }
 
 func (g group) complete() bool {
@@ -106,14 +110,19 @@ func (c *counter) shorten(g *group) int {
 	return n
 }
 
-func flatten(groups []group) []provider.Message {
-	n := 0
-	for _, g := range groups {
-		n += len(g.messages)
+// flatten are the messages of a preface and of groups in one list.
+func flatten(preface []provider.Message, parts ...[]group) []provider.Message {
+	n := len(preface)
+	for _, groups := range parts {
+		for _, g := range groups {
+			n += len(g.messages)
+		}
 	}
-	out := make([]provider.Message, 0, n)
-	for _, g := range groups {
-		out = append(out, g.messages...)
+	out := append(make([]provider.Message, 0, n), preface...)
+	for _, groups := range parts {
+		for _, g := range groups {
+			out = append(out, g.messages...)
+		}
 	}
 	return out
 }

@@ -168,18 +168,23 @@ func (c *Conversation) read(ctx context.Context) error {
 	return nil
 }
 
-// concealed are groups with what became a secret after it was stored hidden. They are the conversation's own.
+// concealed are groups with what became a secret after it was stored hidden. What is changed is a copy.
 func (c *Conversation) concealed(groups []group) []group {
 	if c.model.Hide == nil {
 		return groups
 	}
+	own := false
 	for i := range groups {
-		g := &groups[i]
-		for n, m := range g.messages {
-			hidden, changed := c.model.Hide(m)
+		messages := groups[i].messages
+		for n := range messages {
+			hidden, changed := c.model.Hide(messages[n])
 			if !changed {
 				continue
 			}
+			if !own {
+				groups, own = slices.Clone(groups), true
+			}
+			g := &groups[i]
 			g.messages = slices.Clone(g.messages)
 			g.messages[n] = hidden
 			g.size = c.count.sizeOf(g.messages)

@@ -44,6 +44,9 @@ func (w *work) hide(m provider.Message) (provider.Message, []provider.ToolCall) 
 // secret then. What was hidden when it was stored is so already. A message that gives nothing away stays as it is.
 func (w *work) again(m provider.Message) (provider.Message, bool) {
 	set := w.known()
+	if set.Len() == 0 {
+		return m, false
+	}
 	holds := func(text string) bool { _, held := set.Holds([]byte(text)); return held }
 	if !slices.ContainsFunc(m.Parts, func(p provider.Part) bool { return holds(said(p)) }) {
 		return m, false

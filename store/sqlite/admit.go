@@ -140,8 +140,11 @@ func (t *tx) found(a turn.Admission) error {
 
 // start writes the running turn with its lease and returns the lease's fence.
 func (t *tx) start(a turn.Admission, session id.Session) (fence int64, err error) {
-	err = t.row(`UPDATE sessions SET turns = turns + 1, fence = fence + 1, last_turn_at = ? WHERE id = ? RETURNING fence`,
-		a.At.UnixMilli(), string(session)).Scan(&fence)
+	// Not one statement with RETURNING, for which SQLite makes a table each time.
+	if err = t.row(`SELECT fence + 1 FROM sessions WHERE id = ?`, string(session)).Scan(&fence); err != nil {
+		return 0, err
+	}
+	err = t.must(`UPDATE sessions SET turns = turns + 1, fence = ?, last_turn_at = ? WHERE id = ?`, fence, a.At.UnixMilli(), string(session))
 	if err != nil {
 		return 0, err
 	}

@@ -35,13 +35,21 @@ func (t *tx) rebind(f principal.Facts, session id.Session) error {
 
 // BoundSession is the session that a Bound admission of this owner would continue in; see [turn.Journal].
 func (s *Store) BoundSession(ctx context.Context, f principal.Facts) (id.Session, bool, error) {
-	q := reading{ctx, s.reader}
-	session, err := bound(q, f)
-	if err != nil || session == "" {
-		return "", false, wrapf(err, "look up the bound session of %s", f.PrincipalID)
+	if !rule.Routed(f) {
+		return "", false, nil
 	}
-	have, owned, err := owner(q, session)
-	if err != nil || !owned || !rule.MayUse(f, have) {
+	var (
+		session id.Session
+		have    principal.Facts
+	)
+	err := s.reader.row(brief(ctx), `SELECT b.session_id, o.authority, o.principal_id, o.channel, o.conversation_key, o.parent_session, o.parent_turn
+		FROM conversation_bindings b JOIN session_owners o ON o.session_id = b.session_id AND o.legacy = 0
+		WHERE b.channel = ? AND b.conversation_key = ?`, f.Channel, f.ConversationKey).
+		Scan(&session, &have.Authority, &have.PrincipalID, &have.Channel, &have.ConversationKey, &have.ParentSession, &have.ParentTurn)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && !rule.MayUse(f, have) {
+		return "", false, nil
+	}
+	if err != nil {
 		return "", false, wrapf(err, "look up the bound session of %s", f.PrincipalID)
 	}
 	return session, true, nil

@@ -23,7 +23,7 @@ func (s *Store) Context(ctx context.Context, by principal.Scope, session id.Sess
 	if err != nil {
 		return prompt.Snapshot{}, wrapf(err, "read the context of %s", session)
 	}
-	got, from, err := s.summary(ctx, rc, session, since)
+	got, from, err := s.summary(brief(ctx), rc, session, since)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = s.denied(ctx, rc, rule.Lookup{What: lookupSession, ID: string(session)})
 		return prompt.Snapshot{}, wrapf(err, "read the context of %s", session)
@@ -31,7 +31,7 @@ func (s *Store) Context(ctx context.Context, by principal.Scope, session id.Sess
 	if err != nil {
 		return prompt.Snapshot{}, wrapf(err, "read the summary of %s", session)
 	}
-	got.Messages, got.Older, err = s.after(ctx, rc, session, from, limit, maxBytes)
+	got.Messages, got.Older, err = s.after(brief(ctx), rc, session, from, limit, maxBytes)
 	return got, wrapf(err, "read the context of %s", session)
 }
 
@@ -180,7 +180,7 @@ func (s *Store) ReleaseCompaction(ctx context.Context, session id.Session, c lea
 
 // Calibration reads what is known of a model; see [prompt.Journal].
 func (s *Store) Calibration(ctx context.Context, model string) (prompt.Calibration, error) {
-	k, err := calibration(s.reader.row(ctx, calibrationOf, model))
+	k, err := calibration(s.reader.row(brief(ctx), calibrationOf, model))
 	return k, wrapf(err, "read the calibration of %s", model)
 }
 

@@ -172,11 +172,17 @@ func (s *Store) Finish(ctx context.Context, end turn.Terminal, r event.Record) (
 // endTurn closes what is open under a running turn, ends it and releases its lease. With no outcome given the
 // turn's is [rule.Orphan]'s. It returns the number of effects that became indeterminate.
 func (s *Store) endTurn(t *tx, end turn.Terminal, trace id.Trace, closing string) (int, error) {
-	open, err := s.closeEffects(t, end, trace, closing)
-	if err != nil {
-		return 0, err
+	var effects, questions bool // as a rule neither; a trigger holds the turn's end to it
+	err := t.row(`SELECT EXISTS (SELECT 1 FROM effects WHERE turn_id = ?1 AND finished_at IS NULL),
+		EXISTS (SELECT 1 FROM approvals WHERE turn_id = ?1 AND state = 'pending')`, string(end.Turn)).Scan(&effects, &questions)
+	open := 0
+	if err == nil && effects {
+		open, err = s.closeEffects(t, end, trace, closing)
 	}
-	if err := s.closeQuestions(t, end, trace, closing); err != nil {
+	if err == nil && questions {
+		err = s.closeQuestions(t, end, trace, closing)
+	}
+	if err != nil {
 		return 0, err
 	}
 	if end.Outcome == "" {

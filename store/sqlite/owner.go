@@ -12,7 +12,7 @@ import (
 // Owner returns the durable owner of a session, its session fields filled; false when there is no certain one. It is for
 // host/authority, which makes scopes from it, and so takes none.
 func (s *Store) Owner(ctx context.Context, session id.Session) (principal.Facts, bool, error) {
-	f, found, err := owner(reading{ctx, s.reader}, session)
+	f, found, err := owner(reading{brief(ctx), s.reader}, session)
 	if err != nil || !found {
 		return principal.Facts{}, false, wrapf(err, "read the owner of %s", session)
 	}

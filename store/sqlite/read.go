@@ -20,6 +20,15 @@ type reading struct {
 
 func (r reading) row(query string, args ...any) row { return r.on.row(r.ctx, query, args...) }
 
+// brief is the context of a read by keys that every turn makes: it takes microseconds, and to be ready to end it sooner
+// would take longer. A context that has ended still reads nothing.
+func brief(ctx context.Context) context.Context {
+	if ctx.Err() != nil {
+		return ctx
+	}
+	return context.WithoutCancel(ctx)
+}
+
 // scanner is a row of either kind.
 type scanner interface{ Scan(dest ...any) error }
 
