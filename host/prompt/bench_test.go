@@ -12,9 +12,14 @@ import (
 	"github.com/b3abf3ee/portcullis/store/storetest"
 )
 
-// BenchmarkPrepare is what a turn pays before its first request, in sessions of very different length: reading the window from a
-// database and fitting it. The cost must not follow the length.
-func BenchmarkPrepare(b *testing.B) {
+// BenchmarkPrepare is what a turn pays before its first request, in sessions of very different length that had a turn before:
+// reading the window from a database and fitting it. The cost must not follow the length. BenchmarkPrepareAnew is
+// the same for the first turn of a session after the host's start.
+func BenchmarkPrepare(b *testing.B) { benchmarkPrepare(b, false) }
+
+func BenchmarkPrepareAnew(b *testing.B) { benchmarkPrepare(b, true) }
+
+func benchmarkPrepare(b *testing.B, anew bool) {
 	for _, messages := range []int{100, 1_000, 100_000} {
 		b.Run(fmt.Sprint(messages), func(b *testing.B) {
 			clock := storetest.NewClock()
@@ -31,6 +36,9 @@ func BenchmarkPrepare(b *testing.B) {
 			}
 			w.say(all...)
 			m := w.manager()
+			if anew {
+				m = w.manager(forgetful{store})
+			}
 			for b.Loop() {
 				c, err := m.Open(b.Context(), w.bound, model(32_000, nil))
 				if err != nil {

@@ -111,9 +111,9 @@ func BenchmarkTurn(b *testing.B) {
 	b.ReportMetric(float64(floor)/float64(turns), "ratio")
 }
 
-// BenchmarkTurns is the same from many conversations at once. The floor is one flush after the other, measured before and
+// BenchmarkTurnCommits is the same from many conversations at once. The floor is one flush after the other, measured before and
 // after; "ratio" is turns a second over a quarter of the floor's flushes a second.
-func BenchmarkTurns(b *testing.B) {
+func BenchmarkTurnCommits(b *testing.B) {
 	for _, sessions := range []int{1, 16, 64} {
 		b.Run(fmt.Sprint(sessions), func(b *testing.B) {
 			s := benchmarkStore(b)
