@@ -63,7 +63,7 @@ func (c *Conversation) again(ctx context.Context, f *fitting) error {
 	if err := c.read(ctx); err != nil {
 		return err
 	}
-	f.groups, f.omitted = c.groups, 0
+	f.start(c.groups)
 	f.prune()
 	return nil
 }

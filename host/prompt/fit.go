@@ -17,28 +17,31 @@ type fitting struct {
 	groups  []group // the conversation's until something in it is changed
 	current []group
 	omitted int // messages of history left out
+
+	front, past, now int // sizes of the preface, the history and this turn, as they are
 }
 
 func (c *Conversation) fit(s Step, p Prepared) *fitting {
 	f := &fitting{c: c, out: p}
 	f.fixed = perMessage + c.count.count(s.System) + c.count.tools(s.Tools)
-	f.groups = c.groups
+	f.start(c.groups)
 	current := make([]said, len(s.Current))
 	for i, m := range s.Current {
 		current[i] = said{message: m.Clone()}
 	}
 	f.current = shown(c.count.group(nil, current))
+	f.now = total(f.current)
 	return f
 }
 
-// size is the estimate of the whole request, before calibration.
-func (f *fitting) size() int {
-	n := f.fixed + total(f.groups) + total(f.current)
-	for _, m := range f.preface() {
-		n += f.c.count.message(m)
-	}
-	return n
+// start begins with a history of which nothing is left out.
+func (f *fitting) start(groups []group) {
+	f.groups, f.omitted = groups, 0
+	f.front, f.past = f.c.count.sizeOf(f.preface()), total(groups)
 }
+
+// size is the estimate of the whole request, before calibration.
+func (f *fitting) size() int { return f.fixed + f.front + f.past + f.now }
 
 func (f *fitting) over() bool { return f.c.raised(f.size()) > f.out.Budget }
 
@@ -73,14 +76,22 @@ func (f *fitting) prune() {
 		return
 	}
 	f.groups = slices.Clone(f.groups)
-	for _, groups := range [][]group{f.groups, f.current[:max(0, len(f.current)-1)]} {
-		for i := range groups {
-			if !f.over() {
-				return
-			}
-			f.out.Shortened += f.c.count.shorten(&groups[i])
+	f.past += f.shorten(f.groups)
+	f.now += f.shorten(f.current[:max(0, len(f.current)-1)])
+}
+
+// shorten shortens results of groups, the first first, as long as the request does not fit. It returns by how much their
+// size changed.
+func (f *fitting) shorten(groups []group) (change int) {
+	for i := range groups {
+		if f.c.raised(f.size()+change) <= f.out.Budget {
+			break
 		}
+		before := groups[i].size
+		f.out.Shortened += f.c.count.shorten(&groups[i])
+		change += groups[i].size - before
 	}
+	return change
 }
 
 // drop leaves out history from the oldest on until the rest fits. Newer groups go only when all older ones are gone.
@@ -99,8 +110,13 @@ func (f *fitting) drop() {
 }
 
 func (f *fitting) omit() {
+	first := f.omitted == 0
 	f.omitted += len(f.groups[0].messages)
+	f.past -= f.groups[0].size
 	f.groups = f.groups[1:]
+	if first { // that something is left out is said
+		f.front = f.c.count.sizeOf(f.preface())
+	}
 }
 
 // result is what goes to the model, or that it does not fit.
