@@ -2,7 +2,7 @@
 // window, or says that it does not fit, before anything is sent.
 //
 // A turn opens a [Conversation] once, which reads the session's bounded window: its summary, if there is one, and the
-// newest messages after it. Each step is then one [Conversation.Prepare]: choose the output reservation from the model's
+// newest messages after it; of a session that had a turn lately it reads only what came since. Each step is then one [Conversation.Prepare]: choose the output reservation from the model's
 // limits; take it, the safety margin and the tool schemas from the window; put the layers together in their fixed order
 // (system prompt, summary, a note on what earlier turns left uncertain, history, this turn); shorten old tool results; and, if that is not enough, summarise the older
 // part of the history under the session's compaction lease. When nobody can summarise now, the oldest groups are left out

@@ -2,11 +2,12 @@
 // that needs one.
 //
 // One method is one transaction in effect. Writes go one at a time through one connection that begins IMMEDIATE; those
-// that come while the disk is flushed share the next commit, each under a savepoint of its own, so that a flush serves
-// many sessions. Reads have a pool of their own and see the last commit. A method that returned nil is on disk; one that returned an error wrote
+// that come while the disk is flushed, or while a transaction runs, share a commit, so that a flush serves many
+// sessions. When one of them fails the transaction is undone and the others run again without it. Reads have a pool of
+// their own and see the last commit. A method that returned nil is on disk; one that returned an error wrote
 // nothing, except that after a failed commit nobody can tell, and then the store refuses every further write until it
-// is opened again. A context that ends while a write waits for its turn stops it; once a write has begun it runs to
-// its end, so that "cancelled" never means "maybe".
+// is opened again. What a turn gives to be written behind is on disk with its next write. A context that ends while a
+// write waits for its turn stops it; once a write has begun it runs to its end, so that "cancelled" never means "maybe".
 //
 // The owner predicate of each owned query is in its WHERE. An exact lookup that finds nothing gives one answer outside
 // and writes the true reason to the audit. Scopes of another store, of nobody and of a closed operator are a
