@@ -20,6 +20,14 @@ type group struct {
 	bytes    int
 	size     int  // estimated tokens
 	whole    bool // every call is answered
+	brief    *brief
+}
+
+// brief is what stands for a group whose tool results are shortened. It is immutable.
+type brief struct {
+	messages []provider.Message
+	size     int
+	cut      int // results that were shortened
 }
 
 // said is a message with its place in the session and how many bytes it has there.
@@ -45,6 +53,7 @@ func (c *counter) group(all []group, tail []said) []group {
 			g.size += c.message(m)
 		}
 		g := &all[len(all)-1]
+		g.brief = nil // of what it was
 		g.stored, g.bytes = g.stored+1, g.bytes+s.bytes
 		g.whole = g.complete()
 	}
@@ -86,12 +95,20 @@ func (c *counter) sizeOf(messages []provider.Message) int {
 	return n
 }
 
-// shorten cuts the tool results of g and drops vendor-private parts, which are bound to what they follow. It returns how
-// many results it cut.
+// shorten puts g's brief in its place. It returns how many results were cut.
 func (c *counter) shorten(g *group) int {
-	n := 0
-	messages := make([]provider.Message, len(g.messages))
-	for i, m := range g.messages {
+	b := g.brief
+	if b == nil {
+		b = c.briefly(g.messages)
+	}
+	g.messages, g.size, g.brief = b.messages, b.size, &brief{b.messages, b.size, 0}
+	return b.cut
+}
+
+// briefly cuts tool results and drops vendor-private parts, which are bound to what they follow.
+func (c *counter) briefly(messages []provider.Message) *brief {
+	b := &brief{messages: make([]provider.Message, len(messages))}
+	for i, m := range messages {
 		parts := make([]provider.Part, 0, len(m.Parts))
 		for _, p := range m.Parts {
 			if p.Kind == provider.PartOpaque {
@@ -100,14 +117,14 @@ func (c *counter) shorten(g *group) int {
 			if p.Kind == provider.PartToolResult && len(p.Result.Content) > 2*keepOfResult {
 				kept := head(p.Result.Content, keepOfResult)
 				p.Result.Content = fmt.Sprintf("%s… [%d bytes of an earlier result left out]", kept, len(p.Result.Content)-len(kept))
-				n++
+				b.cut++
 			}
 			parts = append(parts, p)
 		}
-		messages[i] = provider.Message{Role: m.Role, Parts: parts}
+		b.messages[i] = provider.Message{Role: m.Role, Parts: parts}
 	}
-	g.messages, g.size = messages, c.sizeOf(messages)
-	return n
+	b.size = c.sizeOf(b.messages)
+	return b
 }
 
 // flatten are the messages of a preface and of groups in one list.

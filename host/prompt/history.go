@@ -32,6 +32,11 @@ type history struct {
 func (c *counter) join(h history, tail []said, mark Mark) history {
 	// The newest group may go on with the answers to its calls; nothing that is shared with h is changed.
 	h.groups = c.group(slices.Clone(h.groups), tail)
+	for i := range h.groups {
+		if g := &h.groups[i]; g.brief == nil {
+			g.brief = c.briefly(g.messages)
+		}
+	}
 	h.mark = mark
 	return h
 }

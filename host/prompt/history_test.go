@@ -174,3 +174,25 @@ func TestWhatIsRememberedDoesNotJoinOverAGap(t *testing.T) {
 		t.Errorf("shown %d bytes, with what lies before a message that is not shown", len(got))
 	}
 }
+
+func TestASecretThatCameLaterIsHiddenInWhatIsShortened(t *testing.T) {
+	w := newWorld(t)
+	all := exchanges(4, 8000)
+	all[1].Parts = append([]provider.Part{provider.Text("with hunter2: ")}, all[1].Parts...)
+	w.say(all...)
+	m, of := w.manager(), model(8_000, nil)
+	if p := w.prepare(openIn(t, w, m, of), step(1)); p.Shortened == 0 || !strings.Contains(text(t, p), "hunter2") {
+		t.Fatalf("%d results were shortened", p.Shortened)
+	}
+	of.Hide = func(m provider.Message) (provider.Message, bool) {
+		if !strings.Contains(m.Text(), "hunter2") {
+			return m, false
+		}
+		m = m.Clone()
+		m.Parts[0].Text = "with [hidden]: "
+		return m, true
+	}
+	if p := w.prepare(openIn(t, w, m, of), step(1)); p.Shortened == 0 || strings.Contains(text(t, p), "hunter2") {
+		t.Errorf("%d results were shortened, and what is hidden is shown", p.Shortened)
+	}
+}

@@ -187,6 +187,7 @@ func (c *Conversation) concealed(groups []group) []group {
 			g := &groups[i]
 			g.messages = slices.Clone(g.messages)
 			g.messages[n] = hidden
+			g.brief = nil
 			g.size = c.count.sizeOf(g.messages)
 		}
 	}

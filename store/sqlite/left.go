@@ -24,6 +24,7 @@ func (s *Store) Left(ctx context.Context, by principal.Scope, session id.Session
 		reason string
 		begun  int64
 	)
+	ctx = brief(ctx)
 	err = s.reader.row(ctx, `SELECT t.reason, t.started_at FROM turns t WHERE t.session_id = ?
 		AND t.seq < (SELECT u.seq FROM turns u WHERE u.id = ? AND u.session_id = ?) AND `+reached("t.session_id")+` ORDER BY t.seq DESC LIMIT 1`,
 		string(session), string(turn), string(session), rc.all, rc.allowed).Scan(&reason, &begun)
