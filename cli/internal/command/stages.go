@@ -29,6 +29,6 @@ func sayStages(t *console.Text, stages []effect.Stage) {
 		if s.Verdict != "pass" {
 			verdict = console.Bad(s.Verdict)
 		}
-		t.Say("  %d %-11s %s  %s  %s", s.Number, s.Name, verdict, console.Dim(took(s.Took)), console.Cut(s.Why, 160))
+		t.Say("  %d %-11s %s  %s  %s", s.Number, s.Name, verdict, console.Dim(took(s.Took)), console.Command(console.Cut(s.Why, 160)))
 	}
 }
