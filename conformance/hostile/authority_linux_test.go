@@ -73,7 +73,7 @@ func authorityGuests() []guest {
 		{name: "write-secret", file: "file-write", args: `{"mode":"replace","path":".git/hooks/post-commit"}`, status: said, says: `"denied"`},
 		{name: "move-out", file: "file-rename", args: `{"from":"inside.txt","to":"link/stolen.txt"}`, status: said, says: `"not_found"`},
 
-		{name: "fetch-ungranted", file: "fetch", withheld: []string{wire.CapNetFetch}, play: fetchGranted("net.fetch:other.example"), args: `{"method":"GET","url":"SERVER/"}`, status: said, says: "(host_not_allowed)"},
+		{name: "fetch-ungranted", file: "fetch", withheld: []string{wire.CapNetFetch}, play: fetchGranted("net.fetch:other.example"), args: `{"method":"GET","url":"SERVER/"}`, status: said, says: "(not_granted)"},
 		{name: "fetch-metadata", file: "fetch", args: `{"method":"GET","url":"http://169.254.169.254/latest/meta-data/"}`, status: said, says: `"denied"`},
 		{name: "fetch-loopback", file: "fetch", args: `{"method":"GET","url":"http://localhost:1/"}`, status: said, says: `"denied"`},
 		{name: "fetch-file", file: "fetch", args: `{"method":"GET","url":"file:///etc/passwd"}`, status: said, says: `"denied"`},
