@@ -65,7 +65,7 @@ func TestKilledWhileUpgrading(t *testing.T) {
 	for schema := int64(1); schema < today(t); schema++ {
 		s, step, sum := load(t, schema), stride(t, 23), &tally{}
 		if schema > 1 {
-			step *= 7
+			step *= 20
 		}
 		for _, call := range writesOfAnUpgrade {
 			sum.take(sweepOver(t, call, "signal=SIGKILL", step, s.upgraded()))
@@ -89,7 +89,7 @@ func TestTheDiskFailsWhileUpgrading(t *testing.T) {
 		{"linkat", "error=EIO"},
 		{"unlinkat", "error=EIO"},
 	} {
-		sum.take(sweepOver(t, one.call, one.inject, stride(t, 29)*2, s.upgraded()))
+		sum.take(sweepOver(t, one.call, one.inject, stride(t, 29)*4, s.upgraded()))
 	}
 	sum.report(t, "EIO and ENOSPC at the writes of an upgrade")
 }
