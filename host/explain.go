@@ -73,7 +73,7 @@ func (h *Host) Explainer(ctx context.Context, sup Supposed) (*Explainer, error) 
 	if err != nil {
 		return nil, err
 	}
-	setup, err := h.setup(ctx, ready, redact.Set{}, factsOf(bound.Principal()))
+	setup, _, err := h.setup(ctx, ready, redact.Set{}, factsOf(bound.Principal()), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -59,6 +59,15 @@ func (h *home) write(path, text string) {
 	}
 }
 
+func (h *home) read(path string) string {
+	h.t.Helper()
+	text, err := os.ReadFile(filepath.Join(h.dir, filepath.FromSlash(path)))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return string(text)
+}
+
 // core writes the core "assistant" with a script and further lines of agent.yaml.
 func (h *home) core(script string, capabilities []string, more ...string) {
 	var b strings.Builder

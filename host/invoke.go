@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -23,6 +24,19 @@ type pluginAdapter struct {
 	h      *Host
 	plugin plugin.Installed
 	core   core.Core
+	within []core.Core // the cores that this one works for
+}
+
+// Within is the adapter of a child agent's turn: it reaches what its own core may reach and the other's too. See
+// [effect.Narrower].
+func (a *pluginAdapter) Within(of effect.Adapter) (effect.Adapter, error) {
+	from, ok := of.(*pluginAdapter)
+	if !ok || from.plugin.Digest != a.plugin.Digest {
+		return nil, fmt.Errorf("host: plugin %s is not the one of the turn that it works for", a.plugin.ID)
+	}
+	narrow := *a
+	narrow.within = append(slices.Clone(from.within), from.core)
+	return &narrow, nil
 }
 
 // Invoke runs one call in a fresh instance. See [effect.Adapter].
@@ -77,6 +91,12 @@ func meets(s capability.Snapshot, need string) bool {
 // http is what the call may reach, with its decisions on record under the effect's id.
 func (a *pluginAdapter) http(call effect.Call) (*net.PluginHTTP, error) {
 	c := networkOf(a.plugin, a.core, call.Grants)
+	c.Capabilities = call.Turn.Core().Capabilities
+	for _, from := range a.within {
+		if rules, narrows := from.Egress(); narrows {
+			c.Within = append(c.Within, rules)
+		}
+	}
 	if call.Looks {
 		c.Egress = looking(c.Egress)
 	}

@@ -127,7 +127,7 @@ func (h *Host) CheckCore(ctx context.Context, id string) (core.Core, error) {
 	if err != nil {
 		return core.Core{}, err
 	}
-	setup, err := h.setup(ctx, ready, redact.Set{}, factsOf(bound.Principal()))
+	setup, _, err := h.setup(ctx, ready, redact.Set{}, factsOf(bound.Principal()), nil)
 	if err != nil {
 		return core.Core{}, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/b3abf3ee/portcullis/host/authority"
 	"github.com/b3abf3ee/portcullis/host/binding"
+	"github.com/b3abf3ee/portcullis/host/child"
 	"github.com/b3abf3ee/portcullis/host/core"
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/exec"
@@ -17,6 +18,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/task"
 	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/policy/approval"
+	"github.com/b3abf3ee/portcullis/policy/capability"
 	"github.com/b3abf3ee/portcullis/policy/principal"
 	"github.com/b3abf3ee/portcullis/policy/redact"
 )
@@ -52,7 +54,7 @@ func (h *Host) prepare(ctx context.Context, id string) (prepared, error) {
 	if err != nil {
 		return prepared{}, err
 	}
-	known := entries(slices.Concat(builtin, runs, looks))
+	known := append(entries(slices.Concat(builtin, runs, looks)), child.Known(c.Capabilities())...)
 	for _, pin := range c.Plugins() {
 		in, err := h.plugins.Pinned(ctx, pin.ID, pin.Version, pin.Digest)
 		if err != nil {
@@ -77,7 +79,7 @@ func (h *Host) prepare(ctx context.Context, id string) (prepared, error) {
 	if err != nil {
 		return prepared{}, err
 	}
-	wide, err := h.hostRules(ctx, entries(slices.Concat(builtin, anyRuns, anyLooks)))
+	wide, err := h.hostRules(ctx, append(entries(slices.Concat(builtin, anyRuns, anyLooks)), child.Known(c.Capabilities())...))
 	if err != nil {
 		return prepared{}, err
 	}
@@ -161,6 +163,9 @@ func (p planner) Plan(ctx context.Context, req turn.Request) (turn.Plan, error) 
 		}
 	}
 	workspace, err := workspaceOf(c, req.Workspace)
+	if req.Parent != nil {
+		workspace, err = req.Parent.Turn.Workspace(), nil // or none, whatever the core has
+	}
 	if err != nil {
 		return turn.Plan{}, err
 	}
@@ -169,13 +174,13 @@ func (p planner) Plan(ctx context.Context, req turn.Request) (turn.Plan, error) 
 			return turn.Plan{}, fmt.Errorf("make the workspace of core %s: %w", c.ID(), err)
 		}
 	}
-	setup, err := p.h.setup(ctx, ready, req.Known, req.Actor)
+	setup, may, err := p.h.setup(ctx, ready, req.Known, req.Actor, req.Parent)
 	if err != nil {
 		return turn.Plan{}, err
 	}
 	limits := c.Limits()
 	return turn.Plan{
-		Core:   binding.Core{ID: c.ID(), Revision: c.Revision(), Capabilities: c.Capabilities()},
+		Core:   binding.Core{ID: c.ID(), Revision: c.Revision(), Capabilities: may},
 		System: c.System(), Model: model, Summaries: c.ScriptName() == "", MaxOutput: asked.MaxOutputTokens, Temperature: asked.Temperature,
 		Setup:    setup,
 		MaxSteps: limits.MaxSteps, Timeout: limits.TurnTimeout, Workspace: workspace,
@@ -202,17 +207,27 @@ func (h *Host) approvers(actor principal.Facts) []string {
 	return out
 }
 
-// setup is what a turn's catalog is made of. known is what the request names as secret, actor for whom it runs.
-func (h *Host) setup(ctx context.Context, ready prepared, known redact.Set, actor principal.Facts) (effect.Setup, error) {
+// setup is what a turn's catalog is made of, and what its core may do. known is what the request names as secret, actor for
+// whom it runs. With from, the turn is a child agent's: both are within what its parent has.
+func (h *Host) setup(ctx context.Context, ready prepared, known redact.Set, actor principal.Facts, from *turn.Parent) (effect.Setup, capability.Snapshot, error) {
 	known, err := h.hidden(ctx, known)
 	if err != nil {
-		return effect.Setup{}, err
+		return effect.Setup{}, capability.Snapshot{}, err
 	}
-	limits := ready.core.Limits()
-	return effect.Setup{
-		Sources:  []effect.Source{turn.Ask{}, ready.programs, h.taskTools(), &pluginSource{h, ready}},
+	may, limits := ready.core.Capabilities(), ready.core.Limits()
+	spawn := &child.Source{Runner: h.turns, Authority: h.resolver}
+	setup := effect.Setup{
+		Sources:  []effect.Source{turn.Ask{}, ready.programs, h.taskTools(), &pluginSource{h, ready}, spawn},
 		Policies: ready.policies, Approvers: h.approvers(actor), Known: known, Timeout: limits.EffectTimeout, Output: limits.OutputBytes,
-	}, nil
+	}
+	if from != nil {
+		spawn.Depth, may = from.Depth, may.Intersect(from.Turn.Core().Capabilities)
+		// What its core lets run is no part of what the parent's does: a child runs no programs, and leaves none behind.
+		setup.Sources = []effect.Source{turn.Ask{}, &pluginSource{h, ready}, spawn}
+		setup = setup.Within(from.Setup, from.Turn)
+	}
+	spawn.Setup = func() effect.Setup { return setup }
+	return setup, may, nil
 }
 
 // workspaceOf chooses the folder of file effects: the request's, which must exist, else the core's.

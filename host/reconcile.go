@@ -108,7 +108,7 @@ func (h *Host) reconcile(ctx context.Context, u effect.Unsettled) (effect.Reconc
 	if err != nil {
 		return effect.Reconciled{}, fmt.Errorf("host: reconcile %s: %w", u.ID, err)
 	}
-	setup, err := h.setup(ctx, ready, redact.Set{}, factsOf(scope))
+	setup, _, err := h.setup(ctx, ready, redact.Set{}, factsOf(scope), nil)
 	if err != nil {
 		return h.stays(ctx, u, "setup_failed", err.Error())
 	}

@@ -1,5 +1,22 @@
 package main
 
+// working is what keeps a child agent within the turn that it works for.
+func working() []guard {
+	const spawn = "host/child/spawn.go"
+	return []guard{
+		{"child-capabilities", "host/plan.go", "may.Intersect(from.Turn.Core().Capabilities)", "may", inHost, "TestAChildCanDoNoMoreThanItsParent"},
+		{"child-catalog", "host/effect/narrow.go", "if !ok || !sameTool(t, theirs) {", "if !ok && t.Origin != Builtin || ok && !sameTool(t, theirs) {", inEffect, "TestATurnThatWorksForAnotherIsWithinIt"},
+		{"child-adapter", "host/effect/narrow.go", "if t.Adapter, err = mine.Within(theirs.Adapter); err != nil {", "if _ = mine; err != nil {", inEffect, "TestATurnThatWorksForAnotherIsWithinIt"},
+		{"child-rules", "host/effect/narrow.go", "append(slices.Clone(s.Policies), from.Policies...)", "slices.Clone(s.Policies)", inEffect, "TestATurnThatWorksForAnotherIsWithinIt"},
+		{"child-egress", "host/net/plugin.go", "range p.call.Within {", "range p.call.Within[:0] {", inNet, "TestEachLayerAloneRefuses/rules_of_another"},
+		{"child-depth", spawn, "case s.of.Depth >= MaxDepth:", "case false:", inChild, "TestThereAreTwoGenerations"},
+		{"child-count", spawn, "case s.begun >= MaxChildren:", "case false:", inChild, "TestATurnHasFourChildren"},
+		{"child-at-once", spawn, "case s.running >= MaxAtOnce:", "case false:", inChild, "TestTwoChildrenWorkAtOnce"},
+		{"child-of-somebody", "host/turn/request.go", "if (r.Actor.Authority == principal.DelegatedAgent) != (r.Parent != nil) {", "if false {", inTurn, "TestWhatFailsBeforeTheStartIsARejectionAndLeavesNothing"},
+		{"child-owner", "store/sqlite/children.go", "AND `+reached(\"w.session_id\")+` ORDER", "AND (? OR ? <> '') ORDER", inSQLite, "TestContract/the_children_of_a_turn_are_listed_in_order,_and_are_not_their_parent's"},
+	}
+}
+
 // recovering is what lets a tool say what became of a call, and do nothing else.
 func recovering() []guard {
 	const (

@@ -23,6 +23,7 @@ const (
 	inTurn    = "./host/turn"
 	inOutbox  = "./host/outbox"
 	inTask    = "./host/task"
+	inChild   = "./host/child"
 )
 
 // table is every guard, in the order a module and its call meet them.
@@ -33,7 +34,7 @@ func table() []guard {
 		verifying(), metering(), loading(), calling(), answering(),
 		deciding(), approving(), authority(), reaching(), keeping(),
 		surviving(), running(),
-		delivering(), recovering(), tasking(),
+		delivering(), recovering(), working(), tasking(),
 	)
 }
 

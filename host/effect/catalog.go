@@ -142,7 +142,9 @@ func (c *Catalog) add(t Tool, grants capability.Snapshot) error {
 	}
 	t.InputSchema, t.OutputSchema = bytes.Clone(t.InputSchema), bytes.Clone(t.OutputSchema)
 	t.Needs, t.PluginNeeds = slices.Clone(t.Needs), slices.Clone(t.PluginNeeds)
-	t.Timeout = within(t.Timeout, c.setup.Timeout)
+	if !t.OwnTime {
+		t.Timeout = within(t.Timeout, c.setup.Timeout)
+	}
 	if t.Output <= 0 || t.Output > MaxOutput {
 		t.Output = MaxOutput
 	}

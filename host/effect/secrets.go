@@ -98,15 +98,24 @@ func (b Bound) MarshalJSON() ([]byte, error) {
 // bindFamily is the family of secret.bind:<NAME>.
 const bindFamily = "secret.bind"
 
-// needsOf is what a call of the tool needs: what the tool lists, and the secrets that this call's arguments name. The
-// error is the first name that no secret has.
+// needsOf is what a call of the tool needs: what the tool lists, and what this call's arguments ask for. The error is the
+// first that is no capability.
 func needsOf(t Tool, args document.Document) ([]capability.Name, error) {
-	if t.Secrets == nil {
+	if t.Secrets == nil && t.Asks == nil {
 		return t.Needs, nil
 	}
+	var asked []string
+	if t.Secrets != nil {
+		for _, name := range t.Secrets(args) {
+			asked = append(asked, bindFamily+":"+name)
+		}
+	}
+	if t.Asks != nil {
+		asked = append(asked, t.Asks(args)...)
+	}
 	needs := slices.Clone(t.Needs)
-	for _, name := range t.Secrets(args) {
-		n, err := capability.Parse(bindFamily + ":" + name)
+	for _, text := range asked {
+		n, err := capability.Parse(text)
 		if err != nil {
 			return nil, err
 		}

@@ -35,7 +35,9 @@ type Tool struct {
 	Secrets func(arguments document.Document) []string
 	// Stands is what an open need (some host) most likely stands for in a call with these arguments; false when that cannot
 	// be told. It words a denial for the operator, who has to name the host, and decides nothing. nil: it cannot be told.
-	Stands      func(need capability.Name, arguments document.Document) (capability.Name, bool)
+	Stands func(need capability.Name, arguments document.Document) (capability.Name, bool)
+	// Asks names the capabilities that one call needs because of its arguments, beside those in Needs. nil: none.
+	Asks        func(arguments document.Document) []string
 	Risk        approval.Risk
 	Approval    approval.Mode // the tool's own policy; core and host rules can only make it stricter
 	Recovery    string        // "read", "idempotent", "reconcile" or "manual"
@@ -46,6 +48,7 @@ type Tool struct {
 	PluginNeeds []capability.Name // what the plugin's module needs to be loaded at all, whatever the tool
 	Files       bool              // whether the call touches the workspace
 	Timeout     time.Duration     // longest run; 0: the turn's limit
+	OwnTime     bool              // Timeout stands in for the turn's limit on one effect: what runs in the call is bounded by itself
 	Output      int               // longest result in bytes; 0: the turn's limit
 	Adapter     Adapter
 }

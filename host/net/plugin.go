@@ -20,6 +20,7 @@ type PluginCall struct {
 	Core         string              // id, for sentences
 	Capabilities capability.Snapshot // the core's, as the turn holds them
 	CoreRules    *egress.Policy      // nil: the core does not narrow further
+	Within       []egress.Policy     // rules of the cores that this one works for; all must let it through
 
 	// Credentials are the places of the manifest whose secrets were bound for this call.
 	Credentials []Credential
@@ -129,6 +130,11 @@ func (p *PluginHTTP) judge(method string, t egress.Target) egress.Verdict {
 			v = refuse(NotInCore, "the egress rules of core "+p.call.Core+" leave this out: "+v.Sentence)
 			v.Remedy = "add a rule for it to egress in cores/" + p.call.Core + "/agent.yaml"
 			return v
+		}
+	}
+	for _, rules := range p.call.Within {
+		if v := rules.Check(method, t); !v.Allowed {
+			return refuse(NotInCore, "the egress rules of the core that this one works for leave this out: "+v.Sentence)
 		}
 	}
 	return egress.Verdict{Allowed: true, Reason: egress.Allowed}

@@ -76,6 +76,7 @@ func TestEachLayerAloneRefuses(t *testing.T) {
 		"neither grant":     {func(c *PluginCall) { c.Grants, c.Capabilities = snapshot(t), snapshot(t) }, NotGranted, "plugin web is not granted net.fetch:a.example", "portcullis plugin grant web net.fetch:a.example --core assistant"},
 		"no capability":     {func(c *PluginCall) { c.Capabilities = snapshot(t) }, NotInCore, "core assistant does not have net.fetch:a.example", "portcullis plugin grant web net.fetch:a.example --core assistant"},
 		"core rules":        {func(c *PluginCall) { c.CoreRules = rules(egress.Rule{Host: "b.example"}) }, NotInCore, "the egress rules of core assistant leave this out: no rule allows the host a.example", "add a rule for it to egress in cores/assistant/agent.yaml"},
+		"rules of another":  {func(c *PluginCall) { c.Within = []egress.Policy{*rules(egress.Rule{Host: "a.example"}), *rules()} }, NotInCore, "the core that this one works for leave this out", ""},
 		"empty core rules":  {func(c *PluginCall) { c.CoreRules = rules() }, NotInCore, "core assistant leave this out", "add a rule for it to egress in cores/assistant/agent.yaml"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -148,6 +148,9 @@ func (x *Execution) admissionRecords(a *admitted) []event.Record {
 			event.F("capabilities", a.plan.Core.Capabilities.Fingerprint()), event.F("model", a.plan.modelName()),
 		},
 	}
+	if a.req.Parent != nil {
+		rec.Fields = append(rec.Fields, event.F("parent_session", a.req.Actor.ParentSession), event.F("parent_turn", a.req.Actor.ParentTurn))
+	}
 	made := rec
 	made.ID, made.Kind = x.cfg.IDs.Event(), event.SessionCreated
 	records := []event.Record{made, rec}

@@ -229,6 +229,12 @@ type Record struct {
 	Finished time.Time
 }
 
+// Child is a turn of a child agent.
+type Child struct {
+	Record
+	Principal string // who it is: made of its parent's session and the effect that spawned it
+}
+
 // EventQuery narrows a listing of audit records; empty fields do not narrow.
 type EventQuery struct {
 	Session id.Session
@@ -298,6 +304,8 @@ type History interface {
 	Turn(ctx context.Context, by principal.Scope, t id.Turn) (Record, bool, error)
 	// Effects are those of one turn in the order they were asked for.
 	Effects(ctx context.Context, by principal.Scope, t id.Turn) ([]effect.Record, error)
+	// Children are the turns of the child agents that a turn had, in the order they began; at most limit.
+	Children(ctx context.Context, by principal.Scope, t id.Turn, limit int) ([]Child, error)
 	// Search looks for a text in the inputs and replies of the turns that by reaches, newest first.
 	Search(ctx context.Context, by principal.Scope, q SearchQuery) (Findings, error)
 	// Legacy shows the operator one session that has no certain owner, which no other method shows to anybody. Each

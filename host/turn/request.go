@@ -8,6 +8,8 @@ import (
 	"maps"
 	"unicode/utf8"
 
+	"github.com/b3abf3ee/portcullis/host/binding"
+	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/policy/principal"
 	"github.com/b3abf3ee/portcullis/policy/redact"
@@ -29,7 +31,16 @@ type Request struct {
 	Interaction map[string]string
 	Known       redact.Set // values that no view may show, besides those the host finds itself
 	Model       ModelChoice
-	Direct      bool // one effect and no model: see [Execution.Call]
+	Direct      bool    // one effect and no model: see [Execution.Call]
+	Parent      *Parent // of a child agent: who it works for; nil: nobody's child
+}
+
+// Parent is the turn that a child agent works for, which narrows everything that the child may do. A request of a delegated
+// agent has one, and no other has. It comes from an effect of that turn and from nowhere else.
+type Parent struct {
+	Turn  binding.Turn
+	Setup effect.Setup // what the parent's catalog was made of
+	Depth int          // generations between the child and a turn that nobody spawned: 1 for a child
 }
 
 // ModelChoice overrides the core's model for one turn. Each empty field leaves the core's.
@@ -100,6 +111,12 @@ func (r Request) freeze() (Request, string, error) {
 	}
 	if (r.Selector.Kind == Resume) != (r.Selector.Session != "") {
 		return bad("a session is named exactly when it is to be resumed")
+	}
+	if (r.Actor.Authority == principal.DelegatedAgent) != (r.Parent != nil) {
+		return bad("a delegated agent works for a turn, and nobody else does")
+	}
+	if r.Parent != nil && (r.Actor.ParentSession != string(r.Parent.Turn.Session()) || r.Actor.ParentTurn != string(r.Parent.Turn.ID())) {
+		return bad("the child's parent is another turn")
 	}
 	r.Interaction = maps.Clone(r.Interaction)
 	r.Actor.SessionID, r.Actor.AllowedSessions = "", nil

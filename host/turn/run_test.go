@@ -205,6 +205,15 @@ func TestWhatFailsBeforeTheStartIsARejectionAndLeavesNothing(t *testing.T) {
 		"not UTF-8":       {func(r *turn.Request) { r.Input = "\xff" }, turn.RejectInput},
 		"unknown session": {func(r *turn.Request) { r.Selector = turn.Selector{Kind: turn.Resume, Session: w.ids.Session()} }, turn.RejectSession},
 		"resume of none":  {func(r *turn.Request) { r.Selector = turn.Selector{Kind: turn.Resume} }, turn.RejectInput},
+		"nobody's child": {func(r *turn.Request) {
+			r.Actor = principal.Facts{PrincipalID: "principal:delegated_agent:x", Authority: principal.DelegatedAgent, ParentSession: "ses_1", ParentTurn: "trn_1"}
+			r.Selector = turn.Selector{Kind: turn.Fresh}
+		}, turn.RejectInput},
+		"a parent of no child": {func(r *turn.Request) { r.Parent = &turn.Parent{} }, turn.RejectInput},
+		"another turn's child": {func(r *turn.Request) {
+			r.Actor = principal.Facts{PrincipalID: "principal:delegated_agent:x", Authority: principal.DelegatedAgent, ParentSession: "ses_1", ParentTurn: "trn_1"}
+			r.Parent = &turn.Parent{}
+		}, turn.RejectInput},
 	} {
 		req := ask("x")
 		c.change(&req)

@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -144,4 +145,30 @@ func (s *Store) emptyEvents(by principal.Scope, q turn.EventQuery) {
 			s.denySession(by, q.Session)
 		}
 	}
+}
+
+// Children lists the turns of a turn's child agents, in the order they began; see [turn.History].
+func (s *Store) Children(ctx context.Context, by principal.Scope, parent id.Turn, limit int) ([]turn.Child, error) {
+	if err := errors.Join(rule.Accept(by, s.id), rule.Limit(limit, rule.MaxPage)); err != nil {
+		return nil, fmt.Errorf("memory: list the children of %s: %w", parent, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var turns []*running
+	for _, one := range s.sessions {
+		if one.owner == nil || parent == "" || one.owner.ParentTurn != string(parent) || !s.reached(by, one.row.ID) {
+			continue
+		}
+		for _, t := range one.turns {
+			if t.authority == one.owner.Authority && t.principal == one.owner.PrincipalID {
+				turns = append(turns, t)
+			}
+		}
+	}
+	slices.SortFunc(turns, func(a, b *running) int { return a.order - b.order })
+	var out []turn.Child
+	for _, t := range turns[:min(limit, len(turns))] {
+		out = append(out, turn.Child{Record: t.rec, Principal: t.principal})
+	}
+	return out, nil
 }

@@ -99,7 +99,7 @@ type testCase struct {
 func cases() []testCase {
 	var all []testCase
 	for _, some := range [][]testCase{
-		admissionCases(), fenceCases(), behindCases(), contextCases(), terminalCases(), effectCases(), resolveCases(), reconcileCases(), cancelCases(), ownerCases(), approvalCases(), recoveryCases(), outboxCases(), taskCases(),
+		admissionCases(), fenceCases(), behindCases(), contextCases(), terminalCases(), effectCases(), resolveCases(), reconcileCases(), childCases(), cancelCases(), ownerCases(), approvalCases(), recoveryCases(), outboxCases(), taskCases(),
 		readingCases(), endingCases(), authorityCases(), eventCases(), grantCases(), valueCases(), textCases(), hammerCases(),
 	} {
 		all = append(all, some...)

@@ -56,12 +56,16 @@ type sessionAnswer struct {
 	Created   *string    `json:"created"`
 	LastTurn  *string    `json:"last_turn,omitempty"`
 	Ended     *string    `json:"ended,omitempty"`
+
+	ParentSession string `json:"parent_session,omitempty"` // of a child agent's: for whom it works
+	ParentTurn    string `json:"parent_turn,omitempty"`
 }
 
 func sessionOf(s turn.Session) sessionAnswer {
 	return sessionAnswer{
 		ID: s.ID, Core: s.Core, Title: s.Title, Principal: s.Owner.PrincipalID, Authority: string(s.Owner.Authority),
 		Channel: s.Owner.Channel, Turns: s.Turns, Created: moment(s.Created), LastTurn: moment(s.LastTurn), Ended: moment(s.Ended),
+		ParentSession: s.Owner.ParentSession, ParentTurn: s.Owner.ParentTurn,
 	}
 }
 
@@ -122,6 +126,9 @@ func (s *shell) showSession(c *cli.Context) error {
 			t.Say("%s  core %s, of %s, begun %s", console.Bold(string(found.ID)), found.Core, found.Owner.PrincipalID, stamp(found.Created))
 			if !found.Ended.IsZero() {
 				t.Say("ended %s", stamp(found.Ended))
+			}
+			if found.Owner.ParentTurn != "" {
+				t.Say("child of turn %s in session %s", found.Owner.ParentTurn, found.Owner.ParentSession)
 			}
 			t.Table([]string{"turn", "outcome", "started", "took", "steps", "input"}, rows)
 			part.sayMore(s.out.Err(), more)

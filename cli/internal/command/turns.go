@@ -103,12 +103,17 @@ func (s *shell) showTurn(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
+		children, err := r.Store.Children(ctx, r.By, name, maxShownChildren)
+		if err != nil {
+			return err
+		}
 		answer := struct {
 			turnAnswer
 			Effects []effectAnswer `json:"effects"`
 			Left    []string       `json:"left,omitempty"` // what a turn that nobody finished left behind, in words
 			Next    []string       `json:"next,omitempty"` // what to type
-		}{turnOf(found), []effectAnswer{}, whatWasLeft(found, effects), s.typed(nextAfter(found, effects))}
+			Agents  []childAnswer  `json:"children,omitempty"`
+		}{turnOf(found), []effectAnswer{}, whatWasLeft(found, effects), s.typed(nextAfter(found, effects)), childrenOf(found, effects, children)}
 		for _, e := range effects {
 			answer.Effects = append(answer.Effects, effectOf(e))
 		}
@@ -117,6 +122,7 @@ func (s *shell) showTurn(c *cli.Context) error {
 		}
 		return s.out.Answer(answer, func(t *console.Text) {
 			sayTurn(t, found, answer.Sentence, effects)
+			sayChildren(t, answer.Agents)
 			sayLeft(t, answer.Left, nextAfter(found, effects))
 		})
 	})
