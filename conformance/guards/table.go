@@ -257,7 +257,7 @@ func surviving() []guard {
 		{"once-in-a-history", "store/internal/rule/approval.go", "\tcase !q.Used.IsZero():", "\tcase false:", inMemory, "TestLinear"},
 		{"one-key-in-a-history", "store/memory/admit.go", "; ok {\n\t\tif before.rec.Digest != a.Digest {", "; ok && a.Digest == \"\" {\n\t\tif before.rec.Digest != a.Digest {", inMemory, "TestLinear"},
 		{"session-fence-in-a-history", "store/memory/fence.go", "if how := t.fenced(c, s.clock()); how != turn.Written {", "if how := t.fenced(c, s.clock()); how == turn.Stale {", inMemory, "TestLinear"},
-		crash("ends-are-told-when-durable", "store/sqlite/effect.go", "\t\terr = s.write(ctx, func(t *tx) error {\n\t\t\tif err := t.finishEffect(f); err != nil {", "\t\terr = s.behind(ctx, f.Turn, func(t *tx) error {\n\t\t\tif err := t.finishEffect(f); err != nil {", "TestKilledAtEverySystemCall"),
+		crash("ends-are-told-when-durable", "store/sqlite/effect.go", "\t\terr = s.write(ctx, func(t *tx) error {\n\t\t\tif err := t.finishEffect(f); err != nil {", "\t\tlater := func(ctx context.Context, fn func(*tx) error) error { return s.behind(ctx, &op{fn: fn, behind: f.Turn}) }\n\t\terr = later(ctx, func(t *tx) error {\n\t\t\tif err := t.finishEffect(f); err != nil {", "TestKilledAtEverySystemCall"),
 		{"refusals-wait-for-their-cause", "store/sqlite/group.go", "\t\trefused = append(refused, failed)\n", "\t\tfailed.end(failed.err)\n", inSQLite, "TestARefusalIsToldWhenWhatItIsForIsThere"},
 		{"queue-of-a-session", "host/turn/lanes.go", "\tcase len(cur.queue) >= MaxWaitingSession:\n", "\tcase false:\n", inTurn, "TestNoMoreThanABoundWaits"},
 		{"queue-of-the-host", "host/turn/lanes.go", "\tcase l.waiting >= MaxWaiting:\n", "\tcase false:\n", inTurn, "TestNoMoreThanABoundWaits"},
