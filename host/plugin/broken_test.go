@@ -238,6 +238,65 @@ func TestInstallIsAllOrNothingAtEveryStep(t *testing.T) {
 	}
 }
 
+// Every change on disk of a replacement is made to fail once: the old version must stand as it was, and nothing beside it.
+func TestReplaceKeepsTheOldOneUntilTheNewOneIsThere(t *testing.T) {
+	first, second := author(t, "calc", "1.0.0", "one"), author(t, "calc", "1.0.0", "two")
+	var steps []string
+	f := home(t)
+	before, old, err := f.Replace(t.Context(), first)
+	if err != nil || old != (Former{}) {
+		t.Fatalf("Replace of nothing = %+v, %v", old, err)
+	}
+	was := before.Digest
+	f.step = func(name string) error { steps = append(steps, name); return nil }
+	in, old, err := f.Replace(t.Context(), second)
+	if err != nil || old.Digest != was || in.Digest == was {
+		t.Fatalf("Replace = %+v, %+v, %v", in, old, err)
+	}
+	if again, old, err := f.Replace(t.Context(), second); err != nil || old != (Former{}) || again.Digest != in.Digest {
+		t.Errorf("Replace again = %+v, %+v, %v", again, old, err)
+	}
+	if found, err := os.ReadDir(f.Path()); err != nil || len(found) != 1 {
+		t.Errorf("left on disk: %v, %v", found, err)
+	}
+	if len(steps) < 10 {
+		t.Fatalf("only these steps are guarded: %q", steps)
+	}
+	for at, name := range steps {
+		t.Run(name, func(t *testing.T) {
+			f, full, n := home(t), errors.New("no space left on device"), 0
+			install(t, f, first)
+			f.step = func(string) error {
+				if n++; n == at+1 {
+					return full
+				}
+				return nil
+			}
+			if _, _, err := f.Replace(t.Context(), second); !errors.Is(err, full) {
+				t.Fatalf("Replace = %v", err)
+			}
+			if _, err := f.Open(t.Context(), "calc", "1.0.0", was); err != nil {
+				t.Errorf("the old one after the failure: %v", err)
+			}
+			if found, err := os.ReadDir(f.Path()); err != nil || len(found) != 1 {
+				t.Errorf("left on disk: %v, %v", found, err)
+			}
+		})
+	}
+}
+
+func TestReplaceTakesThePlaceOfABrokenOne(t *testing.T) {
+	f, dir := home(t), author(t, "calc", "1.0.0", "one")
+	in := install(t, f, dir)
+	put(t, in.WasmPath(), []byte("changed"))
+	if _, old, err := f.Replace(t.Context(), dir); err != nil || old != (Former{Broken: WasmChanged}) {
+		t.Fatalf("Replace = %+v, %v", old, err)
+	}
+	if _, err := f.Open(t.Context(), "calc", "1.0.0", in.Digest); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestRemoveIsOutOfSightOrNotAtAll(t *testing.T) {
 	var steps []string
 	f := home(t)

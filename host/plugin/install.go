@@ -37,8 +37,13 @@ func (f *Folder) Install(ctx context.Context, from string) (Installed, error) {
 	if in, done, err := f.present(ctx, root, src); done || err != nil {
 		return in, err
 	}
+	return f.put(ctx, root, src)
+}
+
+// put installs src where nothing is installed under its name.
+func (f *Folder) put(ctx context.Context, root *os.Root, src source) (Installed, error) {
 	temp := newPrefix + strings.ToLower(rand.Text())
-	err = f.write(ctx, root, temp, src)
+	err := f.write(ctx, root, temp, src)
 	if err == nil {
 		err = f.publish(root, temp, src)
 	}

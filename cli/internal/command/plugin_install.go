@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path"
 	"path/filepath"
@@ -82,7 +81,7 @@ func (s *shell) install(ctx context.Context, r *app.Records, dir, coreID string,
 		Path      string   `json:"path"`
 		Core      string   `json:"core,omitempty"`
 		CoreAdded bool     `json:"core_changed"`
-		Replaced  string   `json:"replaced,omitempty"`      // the digest that was there
+		Replaced  string   `json:"replaced,omitempty"`      // the digest that was there, or what was wrong
 		Repinned  []string `json:"cores_changed,omitempty"` // cores that pinned it and pin the new one now
 		Needs     []need   `json:"needs"`
 		Next      []string `json:"next"`
@@ -92,8 +91,10 @@ func (s *shell) install(ctx context.Context, r *app.Records, dir, coreID string,
 			return err
 		}
 	}
-	if old != "" {
-		answer.Replaced = old
+	if old != (plugin.Former{}) {
+		if answer.Replaced = old.Digest; old.Broken != "" {
+			answer.Replaced = "one that was broken: " + string(old.Broken)
+		}
 		if answer.Repinned, err = repin(ctx, home, in); err != nil {
 			return err
 		}
@@ -102,8 +103,8 @@ func (s *shell) install(ctx context.Context, r *app.Records, dir, coreID string,
 	return s.out.Answer(answer, func(t *console.Text) {
 		t.Say("%s %s %s", console.Good("installed:"), console.Bold(in.ID), in.Version)
 		t.Say("digest %s", in.Digest)
-		if old != "" {
-			t.Say("in the place of %s", old)
+		if answer.Replaced != "" {
+			t.Say("in the place of %s", answer.Replaced)
 		}
 		for _, id := range answer.Repinned {
 			t.Say("pinned anew in %s", home.Join(core.FolderName, id, core.AgentFile))
@@ -120,27 +121,13 @@ func (s *shell) install(ctx context.Context, r *app.Records, dir, coreID string,
 	})
 }
 
-// put installs the plugin in dir. With replace, one of the same version with other content, or broken, gives way; old is
-// the digest it had.
-func put(ctx context.Context, home app.Home, dir string, replace bool) (in plugin.Installed, old string, err error) {
-	folder := plugin.At(home.Path)
-	in, err = folder.Install(ctx, dir)
-	var conflict *plugin.ConflictError
-	var broken *plugin.BrokenError
-	switch {
-	case !replace:
-		return in, "", err
-	case errors.As(err, &conflict):
-		old, err = conflict.Installed, folder.Remove(ctx, conflict.ID, conflict.Version)
-	case errors.As(err, &broken):
-		old, err = "one that was broken", folder.Remove(ctx, broken.ID, broken.Version)
-	default:
-		return in, "", err
+// put installs the plugin in dir. With replace, one of the same version with other content, or broken, gives way.
+func put(ctx context.Context, home app.Home, dir string, replace bool) (plugin.Installed, plugin.Former, error) {
+	if replace {
+		return plugin.At(home.Path).Replace(ctx, dir)
 	}
-	if err == nil {
-		in, err = folder.Install(ctx, dir)
-	}
-	return in, old, err
+	in, err := plugin.At(home.Path).Install(ctx, dir)
+	return in, plugin.Former{}, err
 }
 
 // repin moves the pins of the plugin's version to its digest, in every core that has one.
