@@ -35,10 +35,28 @@ func Reconcile[In any](handler func(ctx context.Context, in In, h Host) (Reconci
 			t.faults = append(t.faults, "the handler of Reconcile is nil")
 			return
 		}
-		t.settle = func(ctx context.Context, in unsafe.Pointer, h Host) (Reconciliation, error) {
-			return handler(ctx, *(*In)(in), h)
+		t.settle = func(ctx context.Context, in unsafe.Pointer, h Host) ([]byte, error) {
+			return settled(handler(ctx, *(*In)(in), h))
 		}
 	}
+}
+
+// settled is a handler's answer as it is sent. It is reached through the option alone, so that a plugin without it does
+// not link it.
+func settled(r Reconciliation, err error) ([]byte, error) {
+	if err == nil {
+		err = r.Check()
+	}
+	if err == nil && r.Fault != nil { // a handler says no by an error, as every other does
+		err = r.Fault
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out codec.Writer
+	out.Text("state", r.State)
+	out.TextUnlessEmpty("reference", r.Reference)
+	return out.Bytes(), nil
 }
 
 // checkReconcile finds a tool whose recovery and handler do not go together. in is the tool's input type.
@@ -63,29 +81,20 @@ func (p *Program) Reconcile(ctx context.Context, input []byte, h Host) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	r, err := p.reconcile(ctx, c, h)
-	if err == nil {
-		err = r.Check()
-	}
-	if err == nil && r.Fault != nil { // a handler says no by an error, as every other does
-		err = r.Fault
-	}
+	out, err := p.reconcile(ctx, c, h)
 	if err != nil {
 		return faultReply(faultOf(err)), nil
 	}
-	var out codec.Writer
-	out.Text("state", r.State)
-	out.TextUnlessEmpty("reference", r.Reference)
-	return out.Bytes(), nil
+	return out, nil
 }
 
-func (p *Program) reconcile(ctx context.Context, c call, h Host) (Reconciliation, error) {
+func (p *Program) reconcile(ctx context.Context, c call, h Host) ([]byte, error) {
 	t, ok := p.tools[c.tool]
 	switch {
 	case !ok:
-		return Reconciliation{}, Errorf(NotFound, "plugin %s has no tool %q", p.desc.ID, c.tool)
+		return nil, Errorf(NotFound, "plugin %s has no tool %q", p.desc.ID, c.tool)
 	case t.reconcile == nil:
-		return Reconciliation{}, errors.New(format("the tool %s cannot tell what became of a call", c.tool))
+		return nil, errors.New(format("the tool %s cannot tell what became of a call", c.tool))
 	}
 	return t.reconcile(withCallID(ctx, c.id), c.args, h)
 }

@@ -18,8 +18,8 @@ type ToolSpec struct {
 	faults []string // found while making it, told by Register
 
 	settles   reflect.Type // what the handler of [Reconcile] takes
-	settle    func(ctx context.Context, in unsafe.Pointer, h Host) (Reconciliation, error)
-	reconcile func(ctx context.Context, args string, h Host) (Reconciliation, error)
+	settle    func(ctx context.Context, in unsafe.Pointer, h Host) ([]byte, error)
+	reconcile func(ctx context.Context, args string, h Host) ([]byte, error)
 }
 
 // Option changes what a tool states about itself.
@@ -72,10 +72,10 @@ func Tool[In, Out any](name, description string, handler func(ctx context.Contex
 		return out.encode(dst, unsafe.Pointer(&result))
 	}
 	if t.settle != nil {
-		t.reconcile = func(ctx context.Context, args string, h Host) (Reconciliation, error) {
+		t.reconcile = func(ctx context.Context, args string, h Host) ([]byte, error) {
 			v := *first
 			if err := in.decode(args, unsafe.Pointer(&v)); err != nil {
-				return Reconciliation{}, err
+				return nil, err
 			}
 			return t.settle(ctx, unsafe.Pointer(&v), h)
 		}
