@@ -97,7 +97,8 @@ type Host struct {
 	stopOutbox func()         // ends the delivery worker and waits for it
 
 	tasks     *task.Worker // nil: none runs here
-	stopTasks func()       // ends the worker and the scheduler, and waits for them
+	endTasks  func()       // tells the worker and the scheduler to end
+	stopTasks func()       // waits for them
 	fires     sync.Map     // of id.Turn to the task.Control of the run of a schedule that it is
 	unread    sync.Map     // faults of cores that the log has told
 
@@ -218,6 +219,7 @@ const closeTime = 10 * time.Second
 // still run and frees the sandbox, then ends all authority. Operator authority is over before anything that can fail, and
 // all of it when Close returns, whatever failed. It may be called again.
 func (h *Host) Close() error {
+	h.endTasks() // before authority ends: a task that is just beginning must know why
 	return h.close(func() { h.gate.Close(); h.stopTasks(); h.turns.Close(); h.stopOutbox() }, h.network.Close, h.closeEngines)
 }
 

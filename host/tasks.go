@@ -20,7 +20,7 @@ import (
 
 // openTasks makes lost what earlier hosts ran and, if this host works, starts its worker and its scheduler.
 func (h *Host) openTasks(ctx context.Context) error {
-	h.stopTasks = func() {}
+	h.endTasks, h.stopTasks = func() {}, func() {}
 	lost, err := h.cfg.Store.RecoverTasks(ctx, h.epoch, h.cfg.Clock())
 	if err != nil {
 		return fmt.Errorf("host: recover tasks of an earlier host: %w", err)
@@ -41,7 +41,7 @@ func (h *Host) openTasks(ctx context.Context) error {
 	if h.cfg.Schedules {
 		running.Go(func() { h.scheduler().Run(work) })
 	}
-	h.stopTasks = sync.OnceFunc(func() { end(); running.Wait() })
+	h.endTasks, h.stopTasks = end, running.Wait
 	return nil
 }
 
@@ -125,7 +125,12 @@ func (h *Host) restore(ctx context.Context, ready prepared, t task.Task) (bindin
 	})
 }
 
+// taskFailed is the end of a task that could not do what it was to. One that was told to end, also by a host that closes and
+// whose authority is over with that, has not failed.
 func (h *Host) taskFailed(ctx context.Context, reason, words string) task.Outcome {
+	if ctx.Err() != nil {
+		return task.Outcome{State: task.Cancelled, Reason: task.ReasonCancelled}
+	}
 	return task.Outcome{State: task.Failed, Reason: reason, Summary: h.Hidden(ctx).Text(redact.ForDurable, words)}
 }
 

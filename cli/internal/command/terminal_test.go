@@ -159,7 +159,7 @@ func TestQuestionsOnATerminal(t *testing.T) {
 		x.press("write it\n")
 		question := x.until("[a/s/d]> ")
 		for _, want := range []string{
-			"files.write wants to run (risk medium)", "uses       fs.write", `"path":"note.txt"`, `one\u001b[2J\u202etwo`, "a: allow this once",
+			"files.write wants to run (risk medium)", "uses       fs.write", `"path":"note.txt"`, `one\u001b[2J\u202etwo`, "a        allow this call, this once",
 		} {
 			if !strings.Contains(question, want) {
 				t.Errorf("the question lacks %q:\n%s", want, question)
