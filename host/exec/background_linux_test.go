@@ -113,6 +113,22 @@ func TestABackgroundProgramOutlivesItsTurn(t *testing.T) {
 	}
 }
 
+// A task keeps the arguments byte for byte as they were approved, whatever a JSON encoder for web pages would write for them.
+func TestABackgroundProgramIsToldWhatWasApproved(t *testing.T) {
+	w := newWorld(t, `programs: [sh]`)
+	w.file(w.work, "s.sh", `printf '%s' "$1"`, 0o600)
+	for _, word := range []string{"a&<b>", "a\u2028b\u2029c", `\u003c`, "é \"q\""} {
+		argv, err := json.Marshal([]string{"sh", "s.sh", word})
+		if err != nil {
+			t.Fatal(err)
+		}
+		is := w.until(w.start(`{"argv": `+string(argv)+`}`), over)
+		if is.State != task.Succeeded || is.Summary != "exit code 0\n"+word {
+			t.Errorf("%q: %s %s: %q", word, is.State, is.Reason, is.Summary)
+		}
+	}
+}
+
 // What is not what was approved any more does not run, nor what the core lets no longer.
 func TestABackgroundProgramIsHeldToItsApproval(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -52,6 +52,16 @@ type spec struct {
 	Workspace string          `json:"workspace"`
 }
 
+// text is the spec as its task keeps it. [json.Marshal] would write <, > and & of the arguments in another way, and other bytes
+// than those that were approved.
+func (s spec) text() (string, error) {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(s)
+	return strings.TrimSuffix(b.String(), "\n"), err
+}
+
 // Invoke queues the task. The effect's id is its instance: an effect queues one task at the most, however often it is asked.
 func (s *starter) Invoke(ctx context.Context, call effect.Call) effect.Outcome {
 	failed := func(reason, detail string) effect.Outcome {
@@ -63,14 +73,14 @@ func (s *starter) Invoke(ctx context.Context, call effect.Call) effect.Outcome {
 	if _, held := call.Redactor().Holds(call.Arguments); held {
 		return failed("secret_in_arguments", "a word or variable holds a secret, which a task would keep: background programs get none")
 	}
-	kept, err := json.Marshal(spec{call.Arguments, call.Turn.Workspace()})
+	kept, err := spec{call.Arguments, call.Turn.Workspace()}.text()
 	if err != nil || len(kept) > task.MaxSpec {
 		return failed("arguments_too_long", fmt.Sprintf("a background program is told at most %d bytes: put them into a file", task.MaxSpec))
 	}
 	title := call.Redactor().Short(redact.ForDurable, strings.Join(strings.Fields(strings.Join(call.Plan.Argv, " ")), " "), task.MaxTitle)
 	t, how, err := s.cfg.Queue(ctx, call, task.Task{
 		Kind: task.Process, Instance: string(call.Effect), Session: call.Turn.Session(), Turn: call.Turn.ID(), Core: call.Turn.Core().ID,
-		Title: title, Spec: string(kept), Digest: call.Plan.Digest(string(call.Arguments)), Scope: "process:" + call.Plan.Dir,
+		Title: title, Spec: kept, Digest: call.Plan.Digest(string(call.Arguments)), Scope: "process:" + call.Plan.Dir,
 	})
 	switch {
 	case err != nil:
