@@ -25,6 +25,9 @@ const ReconcileTime = 20 * time.Second
 // and the content of its plugins are all in its revision.
 const reasonCoreChanged = "core_changed"
 
+// reasonChild: a child agent asked for the effect, and what its parent was held to is not kept.
+const reasonChild = "child_agent"
+
 // reconcileAfter asks about what a recovery left uncertain, one effect after another. What goes wrong leaves an effect as
 // uncertain as it was: the host starts all the same.
 func (h *Host) reconcileAfter(ctx context.Context, ended []turn.Recovered) {
@@ -82,8 +85,12 @@ func (h *Host) Reconcile(ctx context.Context, by principal.Scope, e id.Effect) (
 	return rec, got, effect.Settled, err
 }
 
-// reconcile asks about one effect under what it ran under, as far as that still is what it was.
+// reconcile asks about one effect under what it ran under, as far as that still is what it was. A child agent's was held to
+// its parent's grants, rules and egress as well, which ended with the parent's turn: nobody is asked under its own alone.
 func (h *Host) reconcile(ctx context.Context, u effect.Unsettled) (effect.Reconciled, error) {
+	if u.Actor.ParentTurn != "" {
+		return h.stays(ctx, u, reasonChild, fmt.Sprintf("a child agent called %s, within what its parent could do, and that is not kept", u.Tool))
+	}
 	ready, err := h.prepare(ctx, u.Core)
 	if err != nil {
 		return h.stays(ctx, u, turn.RejectCore, err.Error())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -170,5 +171,38 @@ func TestNobodyIsAskedUnderAnotherRevision(t *testing.T) {
 	}
 	if _, _, how, err := on.Reconcile(t.Context(), by, "eff_nobody"); err != nil || how != effect.EffectNotFound {
 		t.Errorf("%q, %v", how, err)
+	}
+}
+
+// A child agent's call was held to what its parent could do, too, and that is gone with the parent's turn: its plugin is not
+// asked under the child's own bounds, and the call stays for a person.
+func TestNobodyIsAskedAboutAChildsCall(t *testing.T) {
+	h := ledger(t)
+	h.helper(`
+steps:
+  - call: [{tool: ledger.book, args: {for: tea, amount: 3}}]
+  - say: booked
+`, "kv", "tool.call:*")
+	h.core(spawning, []string{"kv", "tool.call:*", "agents.spawn:helper"})
+	killed := h.open(func(c *host.Config) { c.Store = dying{h.store, false} })
+	if _, err := killed.Run(t.Context(), host.Request{Input: "go"}, turn.Observer{}); err == nil {
+		t.Fatal("the host did not die")
+	}
+	next := h.open()
+	by, err := next.Operator(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, err := h.store.Uncertain(t.Context(), by, true, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(open, func(e effect.Record) bool { return e.Tool == "ledger.book" })
+	if i < 0 {
+		t.Fatalf("the child's call is settled: %+v", open)
+	}
+	rec, got, how, err := next.Reconcile(t.Context(), by, open[i].ID)
+	if err != nil || how != effect.Settled || got.Reason != "child_agent" || rec.Resolution.Verdict != "" {
+		t.Errorf("%+v, %+v, %q, %v", rec, got, how, err)
 	}
 }

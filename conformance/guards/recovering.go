@@ -24,6 +24,7 @@ func recovering() []guard {
 		steps = "TestWhatIsNotCertainSettlesNothing/"
 	)
 	return []guard{
+		{"reconcile-no-child", "host/reconcile.go", "if u.Actor.ParentTurn != \"\" {", "if false {", inHost, "TestNobodyIsAskedAboutAChildsCall"},
 		{"reconcile-very-call", ask, "if err != nil || args.Digest() != u.Digest {", "if err != nil {", inEffect, "TestArgumentsThatWereHiddenAreNotAskedAbout"},
 		{"reconcile-same-plugin", ask, "case p.entry.label != u.Plugin || ", "case ", inEffect, steps + "tool_changed"},
 		{"reconcile-policy", ask, "p.policy.Action == policy.Deny {", "false && p.policy.Action == policy.Deny {", inEffect, steps + "not_allowed"},
