@@ -86,8 +86,9 @@ func (r *Runtime) checkScope(ctx context.Context, p *passage) verdict {
 	return p.said(policy.Scope)
 }
 
-// standing is what is left of the grants that the turn began with. What the operator takes back ends with the next call;
-// what they add is for the next turn. Step 7 asks once more, in the transaction of the start.
+// standing is what is left of the grants that the turn began with, each as it was given. What the operator takes back ends
+// with the next call; what they add is for the next turn, also where it is a narrower grant: one that names a host gives more
+// than one of every host. Step 7 asks once more, in the transaction of the start.
 func (r *Runtime) standing(ctx context.Context, p *passage) verdict {
 	p.granted = p.entry.grants
 	if p.entry.tool.Plugin == "" {
@@ -104,7 +105,7 @@ func (r *Runtime) standing(ctx context.Context, p *passage) verdict {
 			model: "the host could not look up whether this is allowed, so it did not run",
 		}
 	case !now.Equal(p.granted):
-		p.granted = p.granted.Intersect(now)
+		p.granted = p.granted.Still(now)
 	}
 	return verdict{}
 }

@@ -48,20 +48,20 @@ func pluginTool(seen *[][]string) effect.Tool {
 // turn.
 func TestGrantsNarrowAtOnceAndWidenNever(t *testing.T) {
 	f := newFixture(t, "kv", "fs.read", "fs.write")
-	f.granting("p", true, "kv", "fs.read")
+	f.granting("p", true, "kv", "net.fetch:*", "fs.read")
 	var seen [][]string
 	c := f.catalog(effect.Setup{}, pluginTool(&seen))
 	call := func() effect.Result { return f.execute(t.Context(), c, "a.b", `{}`) }
 	f.want(call(), effect.Succeeded, true, "")
-	f.granting("p", true, "fs.write")
+	f.granting("p", true, "fs.write", "net.fetch:192.168.1.5:8080") // by name it is more than any host
 	f.want(call(), effect.Succeeded, true, "")
-	f.granting("p", false, "fs.read")
+	f.granting("p", false, "fs.read", "net.fetch:*")
 	f.want(call(), effect.Succeeded, true, "")
 	f.granting("p", false, "kv")
 	f.want(call(), effect.Denied, false, "capability_not_granted")
 	f.granting("p", true, "kv") // the turn began with it, so that it is no widening
 	f.want(call(), effect.Succeeded, true, "")
-	for i, want := range [][]string{{"fs.read", "kv"}, {"fs.read", "kv"}, {"kv"}, {"kv"}} {
+	for i, want := range [][]string{{"fs.read", "kv", "net.fetch:*"}, {"fs.read", "kv", "net.fetch:*"}, {"kv"}, {"kv"}} {
 		if i >= len(seen) || !slices.Equal(seen[i], want) {
 			t.Fatalf("the calls went by %v, and %d should have by %v", seen, i, want)
 		}

@@ -104,3 +104,15 @@ func (s Snapshot) Intersect(o Snapshot) Snapshot {
 	}
 	return NewSnapshot(both...)
 }
+
+// Still is those grants of s that o has too, by their spelling. It is not [Snapshot.Intersect]: who asks which grant names a
+// place must not find one that only o has, though s covers it.
+func (s Snapshot) Still(o Snapshot) Snapshot {
+	var left []Grant
+	for _, g := range s.grants {
+		if slices.Contains(o.grants, g) {
+			left = append(left, g)
+		}
+	}
+	return Snapshot{left}
+}
