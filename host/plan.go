@@ -226,7 +226,6 @@ func (h *Host) setup(ctx context.Context, ready prepared, known redact.Set, acto
 		setup.Sources = []effect.Source{turn.Ask{}, &pluginSource{h, ready}, spawn}
 		setup = setup.Within(from.Setup, from.Turn)
 	}
-	spawn.Setup = func() effect.Setup { return setup }
 	return setup, may, nil
 }
 

@@ -7,6 +7,7 @@ func working() []guard {
 		{"child-capabilities", "host/plan.go", "may.Intersect(from.Turn.Core().Capabilities)", "may", inHost, "TestAChildCanDoNoMoreThanItsParent"},
 		{"child-catalog", "host/effect/narrow.go", "if !ok || !sameTool(t, theirs) {", "if !ok && t.Origin != Builtin || ok && !sameTool(t, theirs) {", inEffect, "TestATurnThatWorksForAnotherIsWithinIt"},
 		{"child-adapter", "host/effect/narrow.go", "if t.Adapter, err = mine.Within(theirs.Adapter); err != nil {", "if _ = mine; err != nil {", inEffect, "TestATurnThatWorksForAnotherIsWithinIt"},
+		{"child-grants", "host/effect/narrow.go", "\t\tgranted: from.granted,\n", "", inEffect, "TestATurnThatWorksForAnotherGoesByItsGrants"},
 		{"child-rules", "host/effect/narrow.go", "append(slices.Clone(s.Policies), from.Policies...)", "slices.Clone(s.Policies)", inEffect, "TestATurnThatWorksForAnotherIsWithinIt"},
 		{"child-egress", "host/net/plugin.go", "range p.call.Within {", "range p.call.Within[:0] {", inNet, "TestEachLayerAloneRefuses/rules_of_another"},
 		{"child-depth", spawn, "case s.of.Depth >= MaxDepth:", "case false:", inChild, "TestThereAreTwoGenerations"},

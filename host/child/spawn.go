@@ -56,8 +56,7 @@ type Authority interface {
 type Source struct {
 	Runner    Runner
 	Authority Authority
-	Depth     int                 // generations between the turn and one that nobody spawned
-	Setup     func() effect.Setup // what the turn's catalog is made of, this source included
+	Depth     int // generations between the turn and one that nobody spawned
 }
 
 // Known is the tool as approval rules see it, for a core that may have children; else nothing.
@@ -149,7 +148,7 @@ func (s *spawner) Invoke(ctx context.Context, call effect.Call) effect.Outcome {
 	}
 	res, err := s.of.Runner.Run(ctx, turn.Request{
 		Actor: actor, Selector: turn.Selector{Kind: turn.Fresh}, Core: in.Core, Input: in.Task, Workspace: call.Turn.Workspace(),
-		Known: call.Redactor(), Parent: &turn.Parent{Turn: call.Turn, Setup: s.of.Setup(), Depth: s.of.Depth + 1},
+		Known: call.Redactor(), Parent: &turn.Parent{Turn: call.Turn, Setup: call.Setup(), Depth: s.of.Depth + 1},
 	}, turn.Observer{})
 	return ended(ctx, in.Core, res, err)
 }

@@ -66,14 +66,14 @@ func bound(t *testing.T, grants ...string) binding.Turn {
 func spawn(t *testing.T, r *runner, depth int) func(ctx context.Context) effect.Outcome {
 	t.Helper()
 	b := bound(t, "agents.spawn:helper")
-	tools, err := (&child.Source{Runner: r, Authority: r, Depth: depth, Setup: func() effect.Setup { return effect.Setup{} }}).Tools(t.Context(), b)
+	tools, err := (&child.Source{Runner: r, Authority: r, Depth: depth}).Tools(t.Context(), b)
 	if err != nil || len(tools) != 1 {
 		t.Fatal(tools, err)
 	}
 	return func(ctx context.Context) effect.Outcome {
 		return tools[0].Adapter.Invoke(ctx, effect.Call{
 			Effect: "eff_1", Tool: child.Tool, Turn: b, Arguments: json.RawMessage(`{"core":"helper","task":"help"}`),
-			Redactor: func() redact.Set { return redact.Set{} },
+			Redactor: func() redact.Set { return redact.Set{} }, Setup: func() effect.Setup { return effect.Setup{} },
 		})
 	}
 }

@@ -24,6 +24,9 @@ type Setup struct {
 	Known     redact.Set        // values that no view may show, known before the turn
 	Timeout   time.Duration     // longest run of one effect; 0: [DefaultTimeout]
 	Output    int               // most bytes of one result that the model gets; 0: [DefaultOutput]
+
+	// granted is what plugins had been granted when the turn that this one works for began; nil: it works for nobody.
+	granted map[string]capability.Snapshot
 }
 
 // Defaults and ceilings of one effect.
@@ -120,6 +123,9 @@ func (r *Runtime) Prepare(ctx context.Context, turn binding.Turn, setup Setup) (
 				if grants[t.Plugin], err = r.grants.PluginGrants(ctx, t.Plugin); err != nil {
 					return nil, fmt.Errorf("effect: read grants of %s: %w", t.Plugin, err)
 				}
+				if setup.granted != nil {
+					grants[t.Plugin] = setup.granted[t.Plugin].Still(grants[t.Plugin])
+				}
 			}
 			if err := c.add(t, grants[t.Plugin]); err != nil {
 				return nil, err
@@ -194,6 +200,18 @@ func (c *Catalog) compiled(raw []byte) (*Schema, error) {
 		c.mu.Unlock()
 	}
 	return one, err
+}
+
+// delegates is what the catalog was made of, for a turn that works for this one: with what plugins had been granted then.
+func (c *Catalog) delegates() Setup {
+	out := c.setup
+	out.granted = make(map[string]capability.Snapshot)
+	for _, e := range c.entries {
+		if e.tool.Plugin != "" {
+			out.granted[e.tool.Plugin] = e.grants
+		}
+	}
+	return out
 }
 
 // Definitions are the tools as a model is shown them, sorted by name. The slices are the caller's own.

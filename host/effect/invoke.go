@@ -102,6 +102,7 @@ func (r *Runtime) asked(p *passage, now time.Time) Call {
 	return Call{
 		Effect: p.req.ID, Tool: t.Name, Arguments: p.args.Bytes(), Read: p.args.read, Turn: p.turn,
 		Deadline: now.Add(limit), Output: t.Output, Grants: p.granted, Secrets: p.secrets, Redactor: p.catalog.Redactor,
+		Setup: p.catalog.delegates,
 		Progress: func(g wire.Progress) {
 			if p.req.Progress != nil {
 				g.Message = p.catalog.Redactor().Text(redact.ForOperator, g.Message)

@@ -18,12 +18,13 @@ type Narrower interface {
 
 // Within is s for a turn that works for another one: turn, whose catalog was made of from. Nothing becomes possible in it
 // that is not possible there. A tool is offered only if from offers the very same one, of the same plugin, version and
-// description; from's approval rules hold as well, the stricter wins; its bounds are bounds; what it hides is hidden; and
+// description; no grant of a plugin counts that it did not have when turn began; from's approval rules hold as well, the stricter wins; its bounds are bounds; what it hides is hidden; and
 // whoever may decide for it decides.
 func (s Setup) Within(from Setup, turn binding.Turn) Setup {
 	out := Setup{
 		Sources: []Source{narrowed{s.Sources, from.Sources, turn}}, Policies: append(slices.Clone(s.Policies), from.Policies...),
 		Approvers: from.Approvers, Known: s.Known.Join(from.Known), Timeout: lesser(s.Timeout, from.Timeout), Output: lesser(s.Output, from.Output),
+		granted: from.granted,
 	}
 	if len(out.Approvers) == 0 {
 		out.Approvers = []string{turn.Principal().PrincipalID()}

@@ -1,6 +1,8 @@
 package effect_test
 
 import (
+	"context"
+	"encoding/json"
 	"slices"
 	"testing"
 	"time"
@@ -60,4 +62,36 @@ func TestATurnThatWorksForAnotherIsWithinIt(t *testing.T) {
 	if !slices.Equal(within, []string{"child within parent"}) {
 		t.Errorf("%q", within)
 	}
+}
+
+// A turn that works for another goes by what plugins had when that one began, also where the operator has added since.
+func TestATurnThatWorksForAnotherGoesByItsGrants(t *testing.T) {
+	f := newFixture(t, "kv", "fs.read", "tool.call:*")
+	f.granting("p", true, "kv")
+	var (
+		seen   [][]string
+		within []string
+		from   effect.Setup
+	)
+	offered := func() effect.Tool {
+		one := pluginTool(&seen)
+		one.Adapter = reaching{one.Adapter.(adapter), "p", &within}
+		return one
+	}
+	parent := f.catalog(effect.Setup{}, offered(), tool("b.spawn", adapter(func(_ context.Context, c effect.Call) effect.Outcome {
+		from = c.Setup()
+		return effect.Outcome{Status: effect.Succeeded, Result: json.RawMessage(`{}`)}
+	})))
+	f.granting("p", true, "fs.read")
+	f.want(f.execute(t.Context(), parent, "b.spawn", `{}`), effect.Succeeded, true, "")
+	child, err := f.runtime.Prepare(t.Context(), f.turn, effect.Setup{Sources: []effect.Source{source{offered()}}}.Within(from, f.turn))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.want(f.execute(t.Context(), child, "a.b", `{}`), effect.Succeeded, true, "")
+	if len(seen) != 1 || !slices.Equal(seen[0], []string{"kv"}) {
+		t.Errorf("the child went by %v", seen)
+	}
+	f.granting("p", false, "kv")
+	f.want(f.execute(t.Context(), child, "a.b", `{}`), effect.Denied, false, "capability_not_granted")
 }

@@ -46,6 +46,8 @@ type Call struct {
 	// Redactor is what the turn hides, as it stands; never nil. Audit records and error texts of the adapter's own pass
 	// it, and what a guest sends away is held against it.
 	Redactor func() redact.Set
+	// Setup is what the turn's catalog was made of, for a turn that works for this one: see [Setup.Within]. Never nil.
+	Setup func() Setup
 	// Looks says that the call is an earlier one, and its tool is asked what became of it: nothing that changes anything may
 	// be let through. See [Reconciler].
 	Looks bool
