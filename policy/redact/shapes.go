@@ -9,57 +9,58 @@ type tokenShape struct {
 	body   func(byte) bool
 	least  int
 	mixed  bool   // the body must have a letter and a digit, as random text nearly always has
-	exact  bool   // the body is no longer
-	tail   string // what the body ends with; empty: anything
+	whole  int    // the published length of the body; 0: none is published
+	tail   string // what a whole body ends with
 }
 
 // shapes is the list. It is short on purpose: every entry is a published prefix that ordinary text does not have.
-// Where a published length is exact, a longer or shorter one is no token; the first form with the prefix of a text decides.
+// Where a length is published, a body of another one, cut off or with something glued to it, is a token when it looks
+// random; the first form with the prefix of a text decides.
 // Sources: the token formats published by GitHub, GitLab, AWS, Slack, Anthropic, OpenAI, Stripe, Google, npm,
 // Hugging Face and age.
 func shapes(first byte) []tokenShape {
 	switch first {
 	case 'A':
 		return []tokenShape{
-			{"aws_access_key_id", "AKIA", isBase32, 16, false, false, ""},
-			{"aws_access_key_id", "ASIA", isBase32, 16, false, false, ""},
-			{"google_api_key", "AIza", isURLSafe, 35, true, true, ""},
-			{"age_secret_key", "AGE-SECRET-KEY-1", isAlnum, 50, true, false, ""},
+			{"aws_access_key_id", "AKIA", isBase32, 16, false, 0, ""},
+			{"aws_access_key_id", "ASIA", isBase32, 16, false, 0, ""},
+			{"google_api_key", "AIza", isURLSafe, 20, true, 35, ""},
+			{"age_secret_key", "AGE-SECRET-KEY-1", isAlnum, 50, true, 0, ""},
 		}
 	case 'g':
 		return []tokenShape{
-			{"github_token", "ghp_", isAlnum, 30, true, false, ""},
-			{"github_token", "gho_", isAlnum, 30, true, false, ""},
-			{"github_token", "ghu_", isAlnum, 30, true, false, ""},
-			{"github_token", "ghs_", isAlnum, 30, true, false, ""},
-			{"github_token", "ghr_", isAlnum, 30, true, false, ""},
-			{"github_token", "github_pat_", isURLSafe, 22, true, false, ""},
-			{"gitlab_token", "glpat-", isURLSafe, 20, true, false, ""},
+			{"github_token", "ghp_", isAlnum, 30, true, 0, ""},
+			{"github_token", "gho_", isAlnum, 30, true, 0, ""},
+			{"github_token", "ghu_", isAlnum, 30, true, 0, ""},
+			{"github_token", "ghs_", isAlnum, 30, true, 0, ""},
+			{"github_token", "ghr_", isAlnum, 30, true, 0, ""},
+			{"github_token", "github_pat_", isURLSafe, 22, true, 0, ""},
+			{"gitlab_token", "glpat-", isURLSafe, 20, true, 0, ""},
 		}
 	case 'h':
-		return []tokenShape{{"huggingface_token", "hf_", isAlnum, 30, true, false, ""}}
+		return []tokenShape{{"huggingface_token", "hf_", isAlnum, 30, true, 0, ""}}
 	case 'n':
-		return []tokenShape{{"npm_token", "npm_", isAlnum, 36, true, false, ""}}
+		return []tokenShape{{"npm_token", "npm_", isAlnum, 36, true, 0, ""}}
 	case 'r':
-		return []tokenShape{{"stripe_key", "rk_live_", isAlnum, 16, true, false, ""}}
+		return []tokenShape{{"stripe_key", "rk_live_", isAlnum, 16, true, 0, ""}}
 	case 's':
 		return []tokenShape{
-			{"anthropic_key", "sk-ant-api03-", isURLSafe, 95, true, true, "AA"},
-			{"anthropic_key", "sk-ant-admin01-", isURLSafe, 95, true, true, "AA"},
-			{"anthropic_key", "sk-ant-", isURLSafe, 20, true, false, ""},
-			{"openai_key", "sk-proj-", isURLSafe, 20, true, false, ""},
-			{"openai_key", "sk-svcacct-", isURLSafe, 20, true, false, ""},
-			{"openai_key", "sk-", isAlnum, 32, true, false, ""},
-			{"stripe_key", "sk_live_", isAlnum, 16, true, false, ""},
+			{"anthropic_key", "sk-ant-api03-", isURLSafe, 20, true, 95, "AA"},
+			{"anthropic_key", "sk-ant-admin01-", isURLSafe, 20, true, 95, "AA"},
+			{"anthropic_key", "sk-ant-", isURLSafe, 20, true, 0, ""},
+			{"openai_key", "sk-proj-", isURLSafe, 20, true, 0, ""},
+			{"openai_key", "sk-svcacct-", isURLSafe, 20, true, 0, ""},
+			{"openai_key", "sk-", isAlnum, 32, true, 0, ""},
+			{"stripe_key", "sk_live_", isAlnum, 16, true, 0, ""},
 		}
 	case 'x':
 		return []tokenShape{
-			{"slack_token", "xoxb-", isURLSafe, 20, true, false, ""},
-			{"slack_token", "xoxp-", isURLSafe, 20, true, false, ""},
-			{"slack_token", "xoxa-", isURLSafe, 10, true, false, ""},
-			{"slack_token", "xoxe-", isURLSafe, 20, true, false, ""},
-			{"slack_token", "xoxs-", isURLSafe, 20, true, false, ""},
-			{"slack_token", "xapp-", isURLSafe, 10, true, false, ""},
+			{"slack_token", "xoxb-", isURLSafe, 20, true, 0, ""},
+			{"slack_token", "xoxp-", isURLSafe, 20, true, 0, ""},
+			{"slack_token", "xoxa-", isURLSafe, 10, true, 0, ""},
+			{"slack_token", "xoxe-", isURLSafe, 20, true, 0, ""},
+			{"slack_token", "xoxs-", isURLSafe, 20, true, 0, ""},
+			{"slack_token", "xapp-", isURLSafe, 10, true, 0, ""},
 		}
 	}
 	return nil
@@ -92,14 +93,40 @@ func listedAt(text []byte) (int, string) {
 		}
 		body = body[:span0(body, s.body)]
 		n := len(s.prefix) + len(body)
-		part := body[bytes.LastIndexByte(body, '-')+1:] // of a token in parts, the one that is random
-		if len(body) >= s.least && (!s.exact || len(body) == s.least) && (!s.mixed || mixed(body)) && bytes.HasSuffix(body, []byte(s.tail)) &&
-			!placeholder(string(body)) && (len(part) == 0 || !placeholder(string(part))) && !published(string(text[:n])) {
+		if len(body) >= s.least && (!s.mixed || mixed(body)) && (s.asPublished(body) || irregular(body)) &&
+			!placeholder(string(body)) && !standsIn(body) && !published(string(text[:n])) {
 			return n, s.name
 		}
 		return 0, ""
 	}
 	return 0, ""
+}
+
+// asPublished reports the length and the end that the form is published with.
+func (s tokenShape) asPublished(body []byte) bool {
+	return s.whole == 0 || len(body) == s.whole && bytes.HasSuffix(body, []byte(s.tail))
+}
+
+// standsIn reports a token in parts whose last one, where the random one would be, is a placeholder. A short one says
+// nothing: a random body may have a dash anywhere.
+func standsIn(body []byte) bool {
+	part := body[bytes.LastIndexByte(body, '-')+1:]
+	return len(part) >= 8 && placeholder(string(part))
+}
+
+// irregular reports that an eighth and more is upper case, and as much lower: of twenty random bytes of base64 fewer
+// than one in a hundred miss it, and of longer ones hardly any. What a person makes up is nearly all of one case.
+func irregular(s []byte) bool {
+	upper, lower := 0, 0
+	for _, c := range s {
+		switch {
+		case 'A' <= c && c <= 'Z':
+			upper++
+		case 'a' <= c && c <= 'z':
+			lower++
+		}
+	}
+	return 8*min(upper, lower) >= len(s)
 }
 
 // jwtAt reads header.payload.signature where header and payload are base64url of JSON objects.
@@ -119,7 +146,8 @@ func jwtAt(text []byte) int {
 }
 
 // telegramAround reads a bot token (8 to 10 digits, a colon, 35 characters) by its colon at i: in the API's paths
-// the word "bot" stands right before it. It returns 0, 0 for none.
+// the word "bot" stands right before it. One of 30 characters and more that looks random is a token too, cut off or with
+// something glued to it. It returns 0, 0 for none.
 func telegramAround(text []byte, i int) (start, end int) {
 	start = i
 	for start > 0 && isDigit(text[start-1]) {
@@ -127,7 +155,7 @@ func telegramAround(text []byte, i int) (start, end int) {
 	}
 	body := text[i+1:]
 	n := span0(body, isURLSafe)
-	if i-start < 8 || i-start > 10 || n != 35 || !mixed(body[:n]) {
+	if i-start < 8 || i-start > 10 || n < 30 || !mixed(body[:n]) || n != 35 && !irregular(body[:n]) {
 		return 0, 0
 	}
 	return start, i + 1 + n
