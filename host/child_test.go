@@ -246,7 +246,7 @@ func TestAHostThatDiesLeavesParentAndChildToTheirRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	open, err := h.store.Uncertain(t.Context(), by, true, 10)
+	open, err := h.store.Uncertain(t.Context(), by, true, 0, 10)
 	if err != nil || len(open) != 1 || open[0].Tool != child.Tool {
 		t.Fatalf("%+v, %v", open, err)
 	}

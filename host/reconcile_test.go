@@ -193,7 +193,7 @@ steps:
 	if err != nil {
 		t.Fatal(err)
 	}
-	open, err := h.store.Uncertain(t.Context(), by, true, 10)
+	open, err := h.store.Uncertain(t.Context(), by, true, 0, 10)
 	if err != nil {
 		t.Fatal(err)
 	}

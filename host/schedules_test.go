@@ -118,7 +118,7 @@ func TestARunThatWaitsForAPersonIsBlocked(t *testing.T) {
 	}
 	key := h.fire("daily")
 	h.until(by, key, func(k task.Task) bool { return k.State == task.Blocked })
-	asked, err := running.Approvals().Questions(t.Context(), by, approval.Pending, 10)
+	asked, err := running.Approvals().Questions(t.Context(), by, approval.Pending, 0, 10)
 	if err != nil || len(asked) != 1 {
 		t.Fatal(len(asked), err)
 	}
@@ -152,7 +152,7 @@ func TestAHostFiresWhatIsDue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all, err := h.store.Tasks(t.Context(), by, "", "", 10); err != nil || len(all) != 0 {
+	if all, err := h.store.Tasks(t.Context(), by, "", "", 0, 10); err != nil || len(all) != 0 {
 		t.Fatalf("%d tasks, %v", len(all), err)
 	}
 	if err := idle.Close(); err != nil {
@@ -166,7 +166,7 @@ func TestAHostFiresWhatIsDue(t *testing.T) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for range 1500 {
-		if all, err = h.store.Tasks(t.Context(), by, "", "", 10); err != nil || len(all) > 0 {
+		if all, err = h.store.Tasks(t.Context(), by, "", "", 0, 10); err != nil || len(all) > 0 {
 			break
 		}
 		<-tick.C

@@ -109,9 +109,9 @@ type state struct {
 
 func (w *world) look(ctx context.Context) (state, error) {
 	st := state{map[id.Turn]turn.Record{}, map[id.Effect]effect.Record{}, map[id.Delivery]outbox.Delivery{}, map[id.Task]task.Task{}}
-	sessions, err := w.store.Sessions(ctx, w.by, 500)
+	sessions, err := w.store.Sessions(ctx, w.by, 0, 500)
 	for _, s := range sessions {
-		turns, more := w.store.Turns(ctx, w.by, s.ID, 500)
+		turns, more := w.store.Turns(ctx, w.by, s.ID, 0, 500)
 		if err = more; err != nil {
 			return st, err
 		}
@@ -129,14 +129,14 @@ func (w *world) look(ctx context.Context) (state, error) {
 	if err != nil {
 		return st, err
 	}
-	owed, err := w.store.Deliveries(ctx, w.by, "", 500)
+	owed, err := w.store.Deliveries(ctx, w.by, "", 0, 500)
 	for _, d := range owed {
 		st.owed[d.ID] = d
 	}
 	if err != nil {
 		return st, err
 	}
-	tasks, err := w.store.Tasks(ctx, w.by, "", "", 500)
+	tasks, err := w.store.Tasks(ctx, w.by, "", "", 0, 500)
 	for _, k := range tasks {
 		st.tasks[k.ID] = k
 	}
@@ -299,7 +299,7 @@ func (w *world) settled(ctx context.Context, before, after state, b *book, fault
 			fault("turn %s is %s, with an effect open: %v", key, is.Outcome, open)
 		}
 	}
-	pending, err := w.store.Questions(ctx, w.by, approval.Pending, 10)
+	pending, err := w.store.Questions(ctx, w.by, approval.Pending, 0, 10)
 	if err != nil || len(pending) != 0 {
 		fault("%d questions are open, %v", len(pending), err)
 	}

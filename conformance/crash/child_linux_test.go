@@ -247,7 +247,7 @@ func (w *world) others(ctx context.Context, res turn.Result) error {
 	if _, _, err := w.store.Turn(ctx, by, "trn_nobody"); err != nil { // a denied lookup
 		return err
 	}
-	questions, err := w.store.Questions(ctx, by, "", 1)
+	questions, err := w.store.Questions(ctx, by, "", 0, 1)
 	if err != nil || len(questions) != 1 {
 		return fmt.Errorf("%d questions: %w", len(questions), err)
 	}

@@ -248,9 +248,9 @@ func (w *world) countRows(t *testing.T) (map[string]int64, error) {
 		}
 		errs = append(errs, err)
 	}
-	sessions, err := w.store.Sessions(ctx, w.by, 500)
+	sessions, err := w.store.Sessions(ctx, w.by, 0, 500)
 	count("sessions", len(sessions), err)
-	questions, err := w.store.Questions(ctx, w.by, "", 500)
+	questions, err := w.store.Questions(ctx, w.by, "", 0, 500)
 	count("approvals", len(questions), err)
 	events, err := w.store.Events(ctx, w.by, turn.EventQuery{Limit: 1000})
 	count("events", len(events), err)

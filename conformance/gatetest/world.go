@@ -185,7 +185,7 @@ func (w *World) Questions() []approval.Question {
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	all, err := w.Store.Questions(context.Background(), by, "", 500)
+	all, err := w.Store.Questions(context.Background(), by, "", 0, 500)
 	if err != nil {
 		w.T.Fatal(err)
 	}

@@ -243,7 +243,7 @@ func TestAnotherProcessCanDecideWhileTheCallWaits(t *testing.T) {
 		done := make(chan approval.Decision, 1)
 		go func() { done <- waiting.Decide(context.Background(), b.request()) }()
 		synctest.Wait()
-		open, err := b.store.Questions(t.Context(), b.scope, approval.Pending, 10)
+		open, err := b.store.Questions(t.Context(), b.scope, approval.Pending, 0, 10)
 		if err != nil || len(open) != 1 {
 			t.Fatalf("%d pending, %v", len(open), err)
 		}

@@ -99,8 +99,9 @@ type Journal interface {
 	// Question reads one question of a session that the scope reaches, or that names it as an approver; false when
 	// unknown or not the caller's.
 	Question(ctx context.Context, by principal.Scope, a id.Approval) (Question, bool, error)
-	// Questions lists questions of sessions that the scope reaches, newest first, at most limit (1..500); state empty = all.
-	Questions(ctx context.Context, by principal.Scope, state State, limit int) ([]Question, error)
+	// Questions lists questions of sessions that the scope reaches, newest first, without the first skip (0..100000), at most
+	// limit (1..501, one more than a page); state empty = all.
+	Questions(ctx context.Context, by principal.Scope, state State, skip, limit int) ([]Question, error)
 }
 
 // Prompter shows a question to a person who may decide it and waits for the answer. It is given one question at a time

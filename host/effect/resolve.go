@@ -48,8 +48,8 @@ const (
 // other scope is refused. Each method is one transaction.
 type Resolutions interface {
 	// Uncertain lists indeterminate effects, those that ended last first; with open only what nothing is settled about.
-	// limit is 1..500.
-	Uncertain(ctx context.Context, by principal.Scope, open bool, limit int) ([]Record, error)
+	// The first skip (0..100000) are left out; limit is 1..501, one more than a page.
+	Uncertain(ctx context.Context, by principal.Scope, open bool, skip, limit int) ([]Record, error)
 	// Effect reads one effect; false when there is none that by reaches.
 	Effect(ctx context.Context, by principal.Scope, e id.Effect) (Record, bool, error)
 	// ResolveEffect settles an indeterminate effect as Happened or NotHappened, with the record r. It returns the effect as

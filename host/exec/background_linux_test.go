@@ -230,7 +230,7 @@ func TestNoBackgroundProgramWithoutApprovalOrCapability(t *testing.T) {
 	if r := w.call(t.Context(), "task.start", `{"argv":["sleep","1"]}`); r.Status != effect.Denied {
 		t.Errorf("%s, %s", r.Status, r.Reason)
 	}
-	if all, err := w.store.Tasks(t.Context(), w.operator(), "", "", 10); len(all) != 0 || err != nil {
+	if all, err := w.store.Tasks(t.Context(), w.operator(), "", "", 0, 10); len(all) != 0 || err != nil {
 		t.Errorf("%d tasks, %v", len(all), err)
 	}
 	w.edit("process.exec, task.control, ", "process.exec, ")

@@ -64,8 +64,9 @@ const MaxReason = 300
 type Records interface {
 	// Delivery reads one delivery.
 	Delivery(ctx context.Context, by principal.Scope, d id.Delivery) (Delivery, bool, error)
-	// Deliveries lists them, newest first, in one state or in any (""), limit at most (1..500).
-	Deliveries(ctx context.Context, by principal.Scope, state State, limit int) ([]Delivery, error)
+	// Deliveries lists them, newest first, in one state or in any (""), without the first skip (0..100000), limit at most (1..501,
+	// one more than a page).
+	Deliveries(ctx context.Context, by principal.Scope, state State, skip, limit int) ([]Delivery, error)
 	// RequeueDelivery queues a failed or unknown delivery anew, due at once, its attempts counted from zero. Of an unknown
 	// one this may be a second sending: the operator says so. Operator only; why is 1..[MaxReason] bytes.
 	RequeueDelivery(ctx context.Context, by principal.Scope, d id.Delivery, why string, r event.Record) (Delivery, Recording, error)

@@ -105,8 +105,9 @@ type Queue interface {
 type Records interface {
 	// Task reads one task.
 	Task(ctx context.Context, by principal.Scope, within id.Session, t id.Task) (Task, bool, error)
-	// Tasks lists them, newest first, in one state or in any (""), limit at most (1..500).
-	Tasks(ctx context.Context, by principal.Scope, within id.Session, state State, limit int) ([]Task, error)
+	// Tasks lists them, newest first, in one state or in any (""), without the first skip (0..100000), limit at most (1..501,
+	// one more than a page).
+	Tasks(ctx context.Context, by principal.Scope, within id.Session, state State, skip, limit int) ([]Task, error)
 	// TaskLog is the end of a task's log: at most lines of it (1..[MaxLogLines]) and maxBytes (1..[MaxLogBytes]).
 	TaskLog(ctx context.Context, by principal.Scope, within id.Session, t id.Task, lines, maxBytes int) (string, bool, error)
 	// CancelTask asks for the end of a task; it may be repeated. The task comes back as it then stands.

@@ -43,7 +43,7 @@ func (w *world) look(n int, schedules func() []task.Schedule) (end func()) {
 
 func (w *world) fired() []task.Task {
 	w.t.Helper()
-	all, err := w.store.Tasks(w.t.Context(), w.by, "", "", 100)
+	all, err := w.store.Tasks(w.t.Context(), w.by, "", "", 0, 100)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -157,7 +157,7 @@ func unknown(text string) effect.Outcome {
 }
 
 func (s Tools) list(ctx context.Context, call effect.Call, a arguments) (any, effect.Outcome) {
-	found, err := s.Records.Tasks(ctx, call.Turn.Principal(), call.Turn.Session(), a.State, maxListed)
+	found, err := s.Records.Tasks(ctx, call.Turn.Principal(), call.Turn.Session(), a.State, 0, maxListed)
 	if err != nil {
 		return nil, unreadable(err)
 	}

@@ -231,7 +231,7 @@ func TestATurnBeyondTheQueueIsRefusedAndLeavesNothing(t *testing.T) {
 		waiting.Wait()
 		x.Close()
 		<-done
-		turns, err := w.store.Turns(t.Context(), w.scope(session, authority.OperatorFacts("look")), session, 10)
+		turns, err := w.store.Turns(t.Context(), w.scope(session, authority.OperatorFacts("look")), session, 0, 10)
 		if err != nil || len(turns) != 1 || turns[0].ID != first {
 			t.Fatalf("%+v, %v", turns, err)
 		}

@@ -20,7 +20,7 @@ func (w *world) owed(res turn.Result) (of []outbox.Delivery) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	all, err := w.store.Deliveries(context.Background(), by, "", 500)
+	all, err := w.store.Deliveries(context.Background(), by, "", 0, 500)
 	if err != nil {
 		w.t.Fatal(err)
 	}

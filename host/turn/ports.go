@@ -242,7 +242,8 @@ type EventQuery struct {
 	Kind    event.Kind
 	Without event.Kind // leaves out one kind
 	Since   time.Time
-	Limit   int // 1..1000
+	Skip    int // of the newest, 0..100000
+	Limit   int // 1..1001
 }
 
 // SearchQuery is a text to look for. Case makes no difference.
@@ -296,15 +297,16 @@ type Legacy struct {
 const MaxLegacyTurns = 100
 
 // History reads what happened. Every method puts the owner predicate into its query; an id that does not exist and
-// one that is not the caller's give the same answer. Lists are newest first and bounded by limit (1..500).
+// one that is not the caller's give the same answer. Lists are newest first: without the first skip (0..100000), at most limit
+// (1..501: a page of 500, and one more that tells whether the list goes on).
 type History interface {
-	Sessions(ctx context.Context, by principal.Scope, limit int) ([]Session, error)
+	Sessions(ctx context.Context, by principal.Scope, skip, limit int) ([]Session, error)
 	Session(ctx context.Context, by principal.Scope, s id.Session) (Session, bool, error)
-	Turns(ctx context.Context, by principal.Scope, s id.Session, limit int) ([]Record, error)
+	Turns(ctx context.Context, by principal.Scope, s id.Session, skip, limit int) ([]Record, error)
 	Turn(ctx context.Context, by principal.Scope, t id.Turn) (Record, bool, error)
 	// Effects are those of one turn in the order they were asked for.
 	Effects(ctx context.Context, by principal.Scope, t id.Turn) ([]effect.Record, error)
-	// Children are the turns of the child agents that a turn had, in the order they began; at most limit.
+	// Children are the turns of the child agents that a turn had, in the order they began; at most limit (1..500).
 	Children(ctx context.Context, by principal.Scope, t id.Turn, limit int) ([]Child, error)
 	// Search looks for a text in the inputs and replies of the turns that by reaches, newest first.
 	Search(ctx context.Context, by principal.Scope, q SearchQuery) (Findings, error)

@@ -144,11 +144,11 @@ func (s *Store) Question(ctx context.Context, by principal.Scope, key id.Approva
 }
 
 // Questions lists the questions that by reaches, newest first; see [approval.Journal].
-func (s *Store) Questions(ctx context.Context, by principal.Scope, state approval.State, limit int) ([]approval.Question, error) {
+func (s *Store) Questions(ctx context.Context, by principal.Scope, state approval.State, skip, limit int) ([]approval.Question, error) {
 	if err := rule.Accept(by, s.id); err != nil {
 		return nil, err
 	}
-	if err := rule.Limit(limit, rule.MaxPage); err != nil {
+	if err := rule.Page(skip, limit, rule.MaxPage); err != nil {
 		return nil, fmt.Errorf("memory: list questions: %w", err)
 	}
 	s.mu.Lock()
@@ -160,5 +160,5 @@ func (s *Store) Questions(ctx context.Context, by principal.Scope, state approva
 		}
 	}
 	slices.SortStableFunc(out, func(a, b approval.Question) int { return b.Asked.Compare(a.Asked) })
-	return out[:min(limit, len(out))], nil
+	return rule.Cut(out, skip, limit), nil
 }

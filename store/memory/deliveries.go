@@ -43,11 +43,11 @@ func (s *Store) seenDelivery(by principal.Scope, key id.Delivery) *outbox.Delive
 }
 
 // Deliveries lists those that by reaches, newest first; see [outbox.Records].
-func (s *Store) Deliveries(ctx context.Context, by principal.Scope, state outbox.State, limit int) ([]outbox.Delivery, error) {
+func (s *Store) Deliveries(ctx context.Context, by principal.Scope, state outbox.State, skip, limit int) ([]outbox.Delivery, error) {
 	if err := rule.Accept(by, s.id); err != nil {
 		return nil, err
 	}
-	if err := rule.Limit(limit, rule.MaxPage); err != nil {
+	if err := rule.Page(skip, limit, rule.MaxPage); err != nil {
 		return nil, fmt.Errorf("memory: list deliveries: %w", err)
 	}
 	s.mu.Lock()
@@ -59,7 +59,7 @@ func (s *Store) Deliveries(ctx context.Context, by principal.Scope, state outbox
 		}
 	}
 	slices.SortStableFunc(out, func(a, b outbox.Delivery) int { return b.Created.Compare(a.Created) })
-	return out[:min(limit, len(out))], nil
+	return rule.Cut(out, skip, limit), nil
 }
 
 // RequeueDelivery queues a failed or unknown delivery anew; see [outbox.Records].

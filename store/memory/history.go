@@ -15,11 +15,11 @@ import (
 )
 
 // Sessions lists the sessions that by reaches, the one with the latest turn first; see [turn.History].
-func (s *Store) Sessions(ctx context.Context, by principal.Scope, limit int) ([]turn.Session, error) {
+func (s *Store) Sessions(ctx context.Context, by principal.Scope, skip, limit int) ([]turn.Session, error) {
 	if err := rule.Accept(by, s.id); err != nil {
 		return nil, err
 	}
-	if err := rule.Limit(limit, rule.MaxPage); err != nil {
+	if err := rule.Page(skip, limit, rule.MaxPage); err != nil {
 		return nil, fmt.Errorf("memory: list sessions: %w", err)
 	}
 	s.mu.Lock()
@@ -34,7 +34,7 @@ func (s *Store) Sessions(ctx context.Context, by principal.Scope, limit int) ([]
 		return cmp.Or(b.row.LastTurn.Compare(a.row.LastTurn), b.order-a.order)
 	})
 	var out []turn.Session
-	for _, one := range found[:min(limit, len(found))] {
+	for _, one := range rule.Cut(found, skip, limit) {
 		out = append(out, one.row)
 	}
 	return out, nil
@@ -55,11 +55,11 @@ func (s *Store) Session(ctx context.Context, by principal.Scope, key id.Session)
 }
 
 // Turns lists the turns of one session, newest first; see [turn.History].
-func (s *Store) Turns(ctx context.Context, by principal.Scope, key id.Session, limit int) ([]turn.Record, error) {
+func (s *Store) Turns(ctx context.Context, by principal.Scope, key id.Session, skip, limit int) ([]turn.Record, error) {
 	if err := rule.Accept(by, s.id); err != nil {
 		return nil, err
 	}
-	if err := rule.Limit(limit, rule.MaxPage); err != nil {
+	if err := rule.Page(skip, limit, rule.MaxPage); err != nil {
 		return nil, fmt.Errorf("memory: list turns: %w", err)
 	}
 	s.mu.Lock()
@@ -70,12 +70,9 @@ func (s *Store) Turns(ctx context.Context, by principal.Scope, key id.Session, l
 	}
 	var out []turn.Record
 	for _, t := range slices.Backward(s.sessions[key].turns) {
-		if len(out) == limit {
-			break
-		}
 		out = append(out, t.rec)
 	}
-	return out, nil
+	return rule.Cut(out, skip, limit), nil
 }
 
 // Turn reads one turn of a session that by reaches; see [turn.History].
@@ -109,7 +106,7 @@ func (s *Store) Events(ctx context.Context, by principal.Scope, q turn.EventQuer
 	if err := rule.Accept(by, s.id); err != nil {
 		return nil, err
 	}
-	if err := rule.Limit(q.Limit, rule.MaxEvents); err != nil {
+	if err := rule.Page(q.Skip, q.Limit, rule.MaxEvents); err != nil {
 		return nil, fmt.Errorf("memory: list audit records: %w", err)
 	}
 	s.mu.Lock()
@@ -125,7 +122,7 @@ func (s *Store) Events(ctx context.Context, by principal.Scope, q turn.EventQuer
 	if len(out) == 0 {
 		s.emptyEvents(by, q)
 	}
-	return out[:min(q.Limit, len(out))], nil
+	return rule.Cut(out, q.Skip, q.Limit), nil
 }
 
 func wanted(q turn.EventQuery, r event.Record) bool {

@@ -25,8 +25,8 @@ func (s *Store) settleItself(e *effect.Record, trace id.Trace) {
 }
 
 // Uncertain lists indeterminate effects, those that ended last first; see [effect.Resolutions].
-func (s *Store) Uncertain(ctx context.Context, by principal.Scope, open bool, limit int) ([]effect.Record, error) {
-	if err := errors.Join(rule.AcceptOperator(by, s.id), rule.Limit(limit, rule.MaxPage)); err != nil {
+func (s *Store) Uncertain(ctx context.Context, by principal.Scope, open bool, skip, limit int) ([]effect.Record, error) {
+	if err := errors.Join(rule.AcceptOperator(by, s.id), rule.Page(skip, limit, rule.MaxPage)); err != nil {
 		return nil, fmt.Errorf("memory: list uncertain effects: %w", err)
 	}
 	s.mu.Lock()
@@ -38,7 +38,7 @@ func (s *Store) Uncertain(ctx context.Context, by principal.Scope, open bool, li
 		}
 	}
 	slices.SortStableFunc(out, func(a, b effect.Record) int { return cmp.Compare(b.FinishedAt.UnixMilli(), a.FinishedAt.UnixMilli()) })
-	return out[:min(limit, len(out))], nil
+	return rule.Cut(out, skip, limit), nil
 }
 
 // Effect reads one effect; see [effect.Resolutions].

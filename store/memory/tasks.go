@@ -47,11 +47,11 @@ func (s *Store) Task(ctx context.Context, by principal.Scope, within id.Session,
 }
 
 // Tasks lists those that by reaches, newest first; see [task.Records].
-func (s *Store) Tasks(ctx context.Context, by principal.Scope, within id.Session, state task.State, limit int) ([]task.Task, error) {
+func (s *Store) Tasks(ctx context.Context, by principal.Scope, within id.Session, state task.State, skip, limit int) ([]task.Task, error) {
 	if err := rule.Accept(by, s.id); err != nil {
 		return nil, err
 	}
-	if err := rule.Limit(limit, rule.MaxPage); err != nil {
+	if err := rule.Page(skip, limit, rule.MaxPage); err != nil {
 		return nil, fmt.Errorf("memory: list tasks: %w", err)
 	}
 	s.mu.Lock()
@@ -63,7 +63,7 @@ func (s *Store) Tasks(ctx context.Context, by principal.Scope, within id.Session
 		}
 	}
 	slices.SortStableFunc(out, func(a, b task.Task) int { return b.Created.Compare(a.Created) })
-	return out[:min(limit, len(out))], nil
+	return rule.Cut(out, skip, limit), nil
 }
 
 // TaskLog is the end of a task's log; see [task.Records].

@@ -204,15 +204,15 @@ func (s *Store) Question(ctx context.Context, by principal.Scope, a id.Approval)
 }
 
 // Questions lists the questions that by reaches, newest first; see [approval.Journal].
-func (s *Store) Questions(ctx context.Context, by principal.Scope, state approval.State, limit int) ([]approval.Question, error) {
+func (s *Store) Questions(ctx context.Context, by principal.Scope, state approval.State, skip, limit int) ([]approval.Question, error) {
 	rc, err := s.accept(by)
 	if err == nil {
-		err = rule.Limit(limit, rule.MaxPage)
+		err = rule.Page(skip, limit, rule.MaxPage)
 	}
 	if err != nil {
 		return nil, wrapf(err, "list questions")
 	}
-	out, err := pages(rc, limit, func(session string) ([]approval.Question, error) {
+	out, err := pages(rc, skip, limit, func(session string, skip, limit int) ([]approval.Question, error) {
 		query, args := `SELECT `+questionColumns+` FROM approvals a WHERE `+reached("a.session_id"), []any{rc.all, rc.allowed}
 		if session != "" {
 			query, args = query+` AND a.session_id = ?`, append(args, session)
@@ -220,7 +220,7 @@ func (s *Store) Questions(ctx context.Context, by principal.Scope, state approva
 		if state != "" {
 			query, args = query+` AND a.state = ?`, append(args, string(state))
 		}
-		rows, err := s.reader.rows(ctx, query+` ORDER BY a.asked_at DESC, a.seq DESC LIMIT ?`, append(args, limit)...)
+		rows, err := s.reader.rows(ctx, query+` ORDER BY a.asked_at DESC, a.seq DESC LIMIT ? OFFSET ?`, append(args, limit, skip)...)
 		return collect(rows, err, func(r *sql.Rows) (approval.Question, error) { return scanQuestion(r) })
 	}, func(x, y approval.Question) int { return y.Asked.Compare(x.Asked) })
 	return out, wrapf(err, "list questions")

@@ -163,11 +163,11 @@ func BenchmarkRead(b *testing.B) {
 		fourCommits(b, s, fmt.Sprint("p", i%20))
 	}
 	by := operatorOf(b, s)
-	recs, err := s.Sessions(b.Context(), by, 1)
+	recs, err := s.Sessions(b.Context(), by, 0, 1)
 	if err != nil || len(recs) != 1 {
 		b.Fatal(err)
 	}
-	turns, err := s.Turns(b.Context(), by, recs[0].ID, 1)
+	turns, err := s.Turns(b.Context(), by, recs[0].ID, 0, 1)
 	if err != nil || len(turns) != 1 {
 		b.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func BenchmarkRead(b *testing.B) {
 	})
 	b.Run("sessions", func(b *testing.B) {
 		for b.Loop() {
-			if got, err := s.Sessions(b.Context(), by, 20); err != nil || len(got) != 20 {
+			if got, err := s.Sessions(b.Context(), by, 0, 20); err != nil || len(got) != 20 {
 				b.Fatal(len(got), err)
 			}
 		}

@@ -52,15 +52,15 @@ func (s *Store) Delivery(ctx context.Context, by principal.Scope, d id.Delivery)
 var oneDelivery = `SELECT ` + deliveryColumns + ` FROM deliveries d WHERE d.id = ? AND ` + reached("d.session_id")
 
 // Deliveries lists those that by reaches, newest first; see [outbox.Records].
-func (s *Store) Deliveries(ctx context.Context, by principal.Scope, state outbox.State, limit int) ([]outbox.Delivery, error) {
+func (s *Store) Deliveries(ctx context.Context, by principal.Scope, state outbox.State, skip, limit int) ([]outbox.Delivery, error) {
 	rc, err := s.accept(by)
 	if err == nil {
-		err = rule.Limit(limit, rule.MaxPage)
+		err = rule.Page(skip, limit, rule.MaxPage)
 	}
 	if err != nil {
 		return nil, wrapf(err, "list deliveries")
 	}
-	out, err := pages(rc, limit, func(session string) ([]outbox.Delivery, error) {
+	out, err := pages(rc, skip, limit, func(session string, skip, limit int) ([]outbox.Delivery, error) {
 		query, args := `SELECT `+deliveryColumns+` FROM deliveries d WHERE `+reached("d.session_id"), []any{rc.all, rc.allowed}
 		if session != "" {
 			query, args = query+` AND d.session_id = ?`, append(args, session)
@@ -68,7 +68,7 @@ func (s *Store) Deliveries(ctx context.Context, by principal.Scope, state outbox
 		if state != "" {
 			query, args = query+` AND d.state = ?`, append(args, string(state))
 		}
-		rows, err := s.reader.rows(ctx, query+` ORDER BY d.created_at DESC, d.seq DESC LIMIT ?`, append(args, limit)...)
+		rows, err := s.reader.rows(ctx, query+` ORDER BY d.created_at DESC, d.seq DESC LIMIT ? OFFSET ?`, append(args, limit, skip)...)
 		return collect(rows, err, scanDelivery)
 	}, func(a, b outbox.Delivery) int { return b.Created.Compare(a.Created) })
 	return out, wrapf(err, "list deliveries")

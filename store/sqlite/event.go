@@ -27,14 +27,14 @@ func (s *Store) Record(ctx context.Context, r event.Record) error {
 func (s *Store) Events(ctx context.Context, by principal.Scope, q turn.EventQuery) ([]event.Record, error) {
 	rc, err := s.accept(by)
 	if err == nil {
-		err = rule.Limit(q.Limit, rule.MaxEvents)
+		err = rule.Page(q.Skip, q.Limit, rule.MaxEvents)
 	}
 	if err != nil {
 		return nil, wrapf(err, "list audit records")
 	}
-	out, err := pages(rc, q.Limit, func(session string) ([]event.Record, error) {
+	out, err := pages(rc, q.Skip, q.Limit, func(session string, skip, limit int) ([]event.Record, error) {
 		query, args := eventQuery(q, session, rc)
-		rows, err := s.reader.rows(ctx, query, args...)
+		rows, err := s.reader.rows(ctx, query, append(args, limit, skip)...)
 		return collect(rows, err, scanEvent)
 	}, func(a, b event.Record) int { return b.At.Compare(a.At) })
 	if err == nil && len(out) == 0 {
@@ -75,7 +75,7 @@ func eventQuery(q turn.EventQuery, session string, rc reach) (string, []any) {
 	}
 	add(`e.at >= ?`, since)
 	return `SELECT e.id, e.at, e.kind, e.principal_id, e.session_id, e.turn_id, e.effect_id, e.trace, e.fields FROM events e
-		WHERE ` + strings.Join(where, ` AND `) + ` ORDER BY e.at DESC, e.seq DESC LIMIT ?`, append(args, q.Limit)
+		WHERE ` + strings.Join(where, ` AND `) + ` ORDER BY e.at DESC, e.seq DESC LIMIT ? OFFSET ?`, args
 }
 
 // emptyEvents audits a listing that names a session or turn out of reach.

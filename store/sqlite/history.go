@@ -17,21 +17,21 @@ const sessionColumns = `s.id, s.core, s.title, s.turns, s.created_at, s.last_tur
 	w.conversation_key, w.parent_session, w.parent_turn, (SELECT e.at FROM session_ends e WHERE e.session_id = s.id)`
 
 // Sessions lists the sessions that by reaches, the one with the latest turn first; see [turn.History].
-func (s *Store) Sessions(ctx context.Context, by principal.Scope, limit int) ([]turn.Session, error) {
+func (s *Store) Sessions(ctx context.Context, by principal.Scope, skip, limit int) ([]turn.Session, error) {
 	rc, err := s.accept(by)
 	if err == nil {
-		err = rule.Limit(limit, rule.MaxPage)
+		err = rule.Page(skip, limit, rule.MaxPage)
 	}
 	if err != nil {
 		return nil, wrapf(err, "list sessions")
 	}
-	out, err := pages(rc, limit, func(session string) ([]turn.Session, error) {
+	out, err := pages(rc, skip, limit, func(session string, skip, limit int) ([]turn.Session, error) {
 		query, args := `SELECT `+sessionColumns+` FROM sessions s CROSS JOIN session_owners w ON w.session_id = s.id
 			WHERE `+reached("s.id"), []any{rc.all, rc.allowed}
 		if session != "" {
 			query, args = query+` AND s.id = ?`, append(args, session)
 		}
-		rows, err := s.reader.rows(ctx, query+` ORDER BY s.last_turn_at DESC, s.seq DESC LIMIT ?`, append(args, limit)...)
+		rows, err := s.reader.rows(ctx, query+` ORDER BY s.last_turn_at DESC, s.seq DESC LIMIT ? OFFSET ?`, append(args, limit, skip)...)
 		return collect(rows, err, func(r *sql.Rows) (turn.Session, error) { return scanSession(r) })
 	}, func(a, b turn.Session) int { return b.LastTurn.Compare(a.LastTurn) })
 	return out, wrapf(err, "list sessions")
@@ -39,21 +39,21 @@ func (s *Store) Sessions(ctx context.Context, by principal.Scope, limit int) ([]
 
 // pages asks once for an operator, whose predicate is true of every owned row, and else once for each session that
 // the scope allows, so that each query walks an index in its order and stops at the limit. The pages are merged in
-// the order of newer.
-func pages[T any](rc reach, limit int, ask func(session string) ([]T, error), newer func(a, b T) int) ([]T, error) {
+// the order of newer, and what is skipped is left out behind that.
+func pages[T any](rc reach, skip, limit int, ask func(session string, skip, limit int) ([]T, error), newer func(a, b T) int) ([]T, error) {
 	if rc.all {
-		return ask("")
+		return ask("", skip, limit)
 	}
 	var all []T
 	for _, session := range rc.by.AllowedSessions() {
-		page, err := ask(session)
+		page, err := ask(session, 0, skip+limit)
 		if err != nil {
 			return nil, err
 		}
 		all = append(all, page...)
 	}
 	slices.SortStableFunc(all, newer)
-	return all[:min(limit, len(all))], nil
+	return rule.Cut(all, skip, limit), nil
 }
 
 // Session reads one session that by reaches; see [turn.History].
@@ -90,10 +90,10 @@ const turnColumns = `t.id, t.session_id, t.request, t.digest, t.core, t.revision
 	t.tokens_input, t.tokens_output, t.tokens_cache_read, t.tokens_cache_write, t.trace, t.started_at, t.finished_at`
 
 // Turns lists the turns of one session, newest first; see [turn.History].
-func (s *Store) Turns(ctx context.Context, by principal.Scope, session id.Session, limit int) ([]turn.Record, error) {
+func (s *Store) Turns(ctx context.Context, by principal.Scope, session id.Session, skip, limit int) ([]turn.Record, error) {
 	rc, err := s.accept(by)
 	if err == nil {
-		err = rule.Limit(limit, rule.MaxPage)
+		err = rule.Page(skip, limit, rule.MaxPage)
 	}
 	if err != nil {
 		return nil, wrapf(err, "list turns")
@@ -103,8 +103,8 @@ func (s *Store) Turns(ctx context.Context, by principal.Scope, session id.Sessio
 		return nil, wrapf(err, "list turns of %s", session)
 	}
 	rows, err := s.reader.rows(ctx, `SELECT `+turnColumns+` FROM turns t
-		WHERE t.session_id = ? AND `+reached("t.session_id")+` ORDER BY t.seq DESC LIMIT ?`,
-		string(session), rc.all, rc.allowed, limit)
+		WHERE t.session_id = ? AND `+reached("t.session_id")+` ORDER BY t.seq DESC LIMIT ? OFFSET ?`,
+		string(session), rc.all, rc.allowed, limit, skip)
 	out, err := collect(rows, err, func(r *sql.Rows) (turn.Record, error) { return scanTurn(r) })
 	return out, wrapf(err, "list turns of %s", session)
 }

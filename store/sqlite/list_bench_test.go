@@ -65,10 +65,10 @@ func BenchmarkOwned(b *testing.B) {
 			want int
 			read func() (int, error)
 		}{
-			{"sessions/operator", 50, func() (int, error) { got, err := s.Sessions(b.Context(), op, 50); return len(got), err }},
-			{"sessions/own", 1, func() (int, error) { got, err := s.Sessions(b.Context(), own, 20); return len(got), err }},
-			{"turns/operator", 20, func() (int, error) { got, err := s.Turns(b.Context(), op, "ses_1", 20); return len(got), err }},
-			{"turns/own", 20, func() (int, error) { got, err := s.Turns(b.Context(), own, "ses_1", 20); return len(got), err }},
+			{"sessions/operator", 50, func() (int, error) { got, err := s.Sessions(b.Context(), op, 0, 50); return len(got), err }},
+			{"sessions/own", 1, func() (int, error) { got, err := s.Sessions(b.Context(), own, 0, 20); return len(got), err }},
+			{"turns/operator", 20, func() (int, error) { got, err := s.Turns(b.Context(), op, "ses_1", 0, 20); return len(got), err }},
+			{"turns/own", 20, func() (int, error) { got, err := s.Turns(b.Context(), own, "ses_1", 0, 20); return len(got), err }},
 			{"turn/own", 1, func() (int, error) { _, found, err := s.Turn(b.Context(), own, "trn_1_50"); return count1(found), err }},
 			{"session/operator", 1, func() (int, error) {
 				_, found, err := s.Session(b.Context(), op, id.Session(fmt.Sprint("ses_", n/2)))

@@ -21,10 +21,10 @@ func (s *Store) acceptOperator(by principal.Scope) (reach, error) {
 }
 
 // Uncertain lists indeterminate effects, those that ended last first; see [effect.Resolutions].
-func (s *Store) Uncertain(ctx context.Context, by principal.Scope, open bool, limit int) ([]effect.Record, error) {
+func (s *Store) Uncertain(ctx context.Context, by principal.Scope, open bool, skip, limit int) ([]effect.Record, error) {
 	rc, err := s.acceptOperator(by)
 	if err == nil {
-		err = rule.Limit(limit, rule.MaxPage)
+		err = rule.Page(skip, limit, rule.MaxPage)
 	}
 	if err != nil {
 		return nil, wrapf(err, "list uncertain effects")
@@ -33,7 +33,7 @@ func (s *Store) Uncertain(ctx context.Context, by principal.Scope, open bool, li
 	if open {
 		query += ` AND x.effect_id IS NULL`
 	}
-	rows, err := s.reader.rows(ctx, query+` ORDER BY e.finished_at DESC, e.seq DESC LIMIT ?`, rc.all, rc.allowed, limit)
+	rows, err := s.reader.rows(ctx, query+` ORDER BY e.finished_at DESC, e.seq DESC LIMIT ? OFFSET ?`, rc.all, rc.allowed, limit, skip)
 	out, err := collect(rows, err, func(r *sql.Rows) (effect.Record, error) { return scanEffect(r) })
 	return out, wrapf(err, "list uncertain effects")
 }

@@ -300,15 +300,15 @@ func (s *Store) Task(ctx context.Context, by principal.Scope, within id.Session,
 }
 
 // Tasks lists those that by reaches, newest first; see [task.Records].
-func (s *Store) Tasks(ctx context.Context, by principal.Scope, within id.Session, state task.State, limit int) ([]task.Task, error) {
+func (s *Store) Tasks(ctx context.Context, by principal.Scope, within id.Session, state task.State, skip, limit int) ([]task.Task, error) {
 	rc, err := s.accept(by)
 	if err == nil {
-		err = rule.Limit(limit, rule.MaxPage)
+		err = rule.Page(skip, limit, rule.MaxPage)
 	}
 	if err != nil {
 		return nil, wrapf(err, "list tasks")
 	}
-	out, err := pages(rc, limit, func(session string) ([]task.Task, error) {
+	out, err := pages(rc, skip, limit, func(session string, skip, limit int) ([]task.Task, error) {
 		query, args := `SELECT `+taskColumns+` FROM tasks WHERE `+seenTask, rc.tasks(within)
 		if session = cmp.Or(session, string(within)); session != "" {
 			query, args = query+` AND session_id = ?`, append(args, session)
@@ -316,7 +316,7 @@ func (s *Store) Tasks(ctx context.Context, by principal.Scope, within id.Session
 		if state != "" {
 			query, args = query+` AND state = ?`, append(args, string(state))
 		}
-		rows, err := s.reader.rows(ctx, query+` ORDER BY created_at DESC, seq DESC LIMIT ?`, append(args, limit)...)
+		rows, err := s.reader.rows(ctx, query+` ORDER BY created_at DESC, seq DESC LIMIT ? OFFSET ?`, append(args, limit, skip)...)
 		return collect(rows, err, scanTask)
 	}, func(a, b task.Task) int { return b.Created.Compare(a.Created) })
 	return out, wrapf(err, "list tasks")

@@ -157,7 +157,7 @@ func TestRepliesFromBeforeTheOutboxAreNotDelivered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if all, err := s.Deliveries(t.Context(), by, "", 10); err != nil || len(all) != 0 {
+	if all, err := s.Deliveries(t.Context(), by, "", 0, 10); err != nil || len(all) != 0 {
 		t.Fatalf("%+v, %v", all, err)
 	}
 	end := turn.Terminal{
@@ -169,7 +169,7 @@ func TestRepliesFromBeforeTheOutboxAreNotDelivered(t *testing.T) {
 	if how, err := s.Finish(t.Context(), end, r); how != turn.Written || err != nil {
 		t.Fatal(how, err)
 	}
-	if all, err := s.Deliveries(t.Context(), by, outbox.Queued, 10); err != nil || len(all) != 1 || all[0].Turn != "trn_2" {
+	if all, err := s.Deliveries(t.Context(), by, outbox.Queued, 0, 10); err != nil || len(all) != 1 || all[0].Turn != "trn_2" {
 		t.Errorf("%+v, %v", all, err)
 	}
 	if report, err := Check(t.Context(), path); err != nil || !report.Sound() {

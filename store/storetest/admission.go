@@ -142,7 +142,7 @@ func duplicateAnswers(t *testing.T, w *world) {
 	if now := len(w.events(t, turn.EventQuery{})); now != before+1 { // turn.finished
 		t.Errorf("duplicates wrote %d records", now-before-1)
 	}
-	if recs, err := w.Store.Turns(w.ctx, w.operator(t), first.Session, 10); len(recs) != 1 || err != nil {
+	if recs, err := w.Store.Turns(w.ctx, w.operator(t), first.Session, 0, 10); len(recs) != 1 || err != nil {
 		t.Errorf("%d turns, %v", len(recs), err)
 	}
 }

@@ -190,7 +190,7 @@ func questionMalformed(t *testing.T, w *world) {
 			t.Errorf("%s was asked", name)
 		}
 	}
-	if got, err := w.Store.Questions(w.ctx, w.operator(t), "", 100); len(got) != 1 || err != nil {
+	if got, err := w.Store.Questions(w.ctx, w.operator(t), "", 0, 100); len(got) != 1 || err != nil {
 		t.Errorf("%d questions, %v", len(got), err)
 	}
 }
@@ -222,7 +222,7 @@ func questionsListed(t *testing.T, w *world) {
 			{approval.Allowed, 10, nil},
 			{approval.Pending, 1, []int{3}},
 		} {
-			got, err := w.Store.Questions(w.ctx, scope, c.state, c.limit)
+			got, err := w.Store.Questions(w.ctx, scope, c.state, 0, c.limit)
 			if err != nil || len(got) != len(c.want) {
 				t.Errorf("%s, %q: %d questions, %v", by, c.state, len(got), err)
 				continue

@@ -29,9 +29,10 @@ func (p *pair) read(rt *rapid.T) {
 		"Session", "Sessions", "Turn", "Turns", "Effects", "Window", "Questions", "Events", "BoundSession", "Owner", "Search", "Legacy",
 		"Uncertain", "Effect", "Deliveries", "Left",
 	})
-	query := turn.EventQuery{Limit: limit}
+	skip := rapid.IntRange(0, 3).Draw(rt, "skip")
+	query := turn.EventQuery{Skip: skip, Limit: limit}
 	if what == "Events" {
-		query = p.eventQuery(rt, s, turnID, limit)
+		query = p.eventQuery(rt, s, turnID, skip, limit)
 	}
 	bytes := rapid.IntRange(0, 60).Draw(rt, "bytes")
 	state := one(rt, "state", []approval.State{"", approval.Pending, approval.Denied})
@@ -47,16 +48,16 @@ func (p *pair) read(rt *rapid.T) {
 			row, is, err := w.Store.Session(w.ctx, by(w), s)
 			return found{row, is}, err
 		case "Sessions":
-			return w.Store.Sessions(w.ctx, by(w), limit)
+			return w.Store.Sessions(w.ctx, by(w), skip, limit)
 		case "Turn":
 			row, is, err := w.Store.Turn(w.ctx, by(w), turnID)
 			return found{row, is}, err
 		case "Turns":
-			return w.Store.Turns(w.ctx, by(w), s, limit)
+			return w.Store.Turns(w.ctx, by(w), s, skip, limit)
 		case "Effects":
 			return w.Store.Effects(w.ctx, by(w), turnID)
 		case "Uncertain":
-			return w.Store.Uncertain(w.ctx, by(w), open, limit)
+			return w.Store.Uncertain(w.ctx, by(w), open, skip, limit)
 		case "Left":
 			return w.Store.Left(w.ctx, by(w), s, turnID, limit)
 		case "Effect":
@@ -65,9 +66,9 @@ func (p *pair) read(rt *rapid.T) {
 		case "Window":
 			return w.Store.Window(w.ctx, by(w), s, limit, bytes)
 		case "Questions":
-			return w.Store.Questions(w.ctx, by(w), state, limit)
+			return w.Store.Questions(w.ctx, by(w), state, skip, limit)
 		case "Deliveries":
-			return w.Store.Deliveries(w.ctx, by(w), standing, limit)
+			return w.Store.Deliveries(w.ctx, by(w), standing, skip, limit)
 		case "Events":
 			return w.Store.Events(w.ctx, by(w), query)
 		case "Search":
@@ -85,8 +86,8 @@ func (p *pair) read(rt *rapid.T) {
 	})
 }
 
-func (p *pair) eventQuery(rt *rapid.T, s id.Session, t id.Turn, limit int) turn.EventQuery {
-	q := turn.EventQuery{Limit: limit}
+func (p *pair) eventQuery(rt *rapid.T, s id.Session, t id.Turn, skip, limit int) turn.EventQuery {
+	q := turn.EventQuery{Skip: skip, Limit: limit}
 	if rapid.Bool().Draw(rt, "by session") {
 		q.Session = s
 	}
@@ -105,10 +106,10 @@ func (p *pair) eventQuery(rt *rapid.T, s id.Session, t id.Turn, limit int) turn.
 // everything compares all that an operator can read.
 func (p *pair) everything(rt *rapid.T) {
 	op := func(w *world) principal.Scope { return w.operator(p.t) }
-	p.both(rt, "all sessions", func(w *world) (any, error) { return w.Store.Sessions(w.ctx, op(w), 500) })
-	p.both(rt, "all questions", func(w *world) (any, error) { return w.Store.Questions(w.ctx, op(w), "", 500) })
-	p.both(rt, "all deliveries", func(w *world) (any, error) { return w.Store.Deliveries(w.ctx, op(w), "", 500) })
-	p.both(rt, "all tasks", func(w *world) (any, error) { return w.Store.Tasks(w.ctx, op(w), "", "", 500) })
+	p.both(rt, "all sessions", func(w *world) (any, error) { return w.Store.Sessions(w.ctx, op(w), 0, 500) })
+	p.both(rt, "all questions", func(w *world) (any, error) { return w.Store.Questions(w.ctx, op(w), "", 0, 500) })
+	p.both(rt, "all deliveries", func(w *world) (any, error) { return w.Store.Deliveries(w.ctx, op(w), "", 0, 500) })
+	p.both(rt, "all tasks", func(w *world) (any, error) { return w.Store.Tasks(w.ctx, op(w), "", "", 0, 500) })
 	p.both(rt, "waiting channels", func(w *world) (any, error) { return w.Store.WaitingChannels(w.ctx, 500) })
 	p.both(rt, "all records", func(w *world) (any, error) {
 		return w.Store.Events(w.ctx, op(w), turn.EventQuery{Limit: 1000})

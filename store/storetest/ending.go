@@ -73,7 +73,7 @@ func sessionEnded(t *testing.T, w *world) {
 	if err != nil || !found || row.Ended.IsZero() {
 		t.Errorf("it reads as ended %v, %v, %v", row.Ended, found, err)
 	}
-	if all, err := w.Store.Sessions(w.ctx, w.operator(t), 10); err != nil || len(all) != 3 {
+	if all, err := w.Store.Sessions(w.ctx, w.operator(t), 0, 10); err != nil || len(all) != 3 {
 		t.Errorf("%d sessions, %v", len(all), err)
 	}
 }

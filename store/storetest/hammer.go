@@ -42,7 +42,7 @@ func hammer(t *testing.T, w *world) {
 		})
 		wg.Go(func() {
 			for range rounds {
-				if _, err := w.Store.Sessions(w.ctx, by, 10); err != nil {
+				if _, err := w.Store.Sessions(w.ctx, by, 0, 10); err != nil {
 					t.Error(err)
 				}
 				if _, err := w.Store.Events(w.ctx, by, turn.EventQuery{Limit: 10}); err != nil {

@@ -92,7 +92,7 @@ func doubtHidden(t *testing.T, w *world) {
 		if _, found, err := w.Store.Turn(w.ctx, by, hers.turn); found || err != nil {
 			t.Errorf("%s is shown its turn: %v, %v", by, found, err)
 		}
-		if got, err := w.Store.Sessions(w.ctx, by, 10); len(got) != 0 || err != nil {
+		if got, err := w.Store.Sessions(w.ctx, by, 0, 10); len(got) != 0 || err != nil {
 			t.Errorf("%s lists %+v, %v", by, got, err)
 		}
 		if got, err := w.Store.Search(w.ctx, by, turn.SearchQuery{Text: "hello", Limit: 5}); len(got.Turns) != 0 || err != nil {

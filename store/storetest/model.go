@@ -240,7 +240,7 @@ func (m *model) agrees(rt *rapid.T) {
 		m.same(rt, "state of a delivery", got.State, d.State)
 		m.same(rt, "attempts of a delivery", got.Attempts, d.Attempts)
 	}
-	all, err := m.Store.Deliveries(m.ctx, by, "", 500)
+	all, err := m.Store.Deliveries(m.ctx, by, "", 0, 500)
 	fails(rt, "list deliveries", err, false)
 	m.same(rt, "deliveries", len(all), len(m.queue))
 }

@@ -134,7 +134,7 @@ func intentWithEnd(t *testing.T, w *world) {
 	if how, err := w.Store.Finish(w.ctx, w.owes(l, alice()), w.record(event.TurnFinished)); how != turn.AlreadyEnded || err != nil {
 		t.Errorf("again: %q, %v", how, err)
 	}
-	if all, err := w.Store.Deliveries(w.ctx, w.operator(t), "", 10); len(all) != 1 || err != nil {
+	if all, err := w.Store.Deliveries(w.ctx, w.operator(t), "", 0, 10); len(all) != 1 || err != nil {
 		t.Errorf("%d deliveries of one turn, %v", len(all), err)
 	}
 }
@@ -164,7 +164,7 @@ func intentMalformed(t *testing.T, w *world) {
 	if rec := w.turnOf(t, l.turn); rec.State != turn.Running {
 		t.Errorf("a refused end ended the turn: %s", rec.State)
 	}
-	if all, err := w.Store.Deliveries(w.ctx, w.operator(t), "", 10); len(all) != 1 || err != nil {
+	if all, err := w.Store.Deliveries(w.ctx, w.operator(t), "", 0, 10); len(all) != 1 || err != nil {
 		t.Errorf("refused ends left %d deliveries, %v", len(all)-1, err)
 	}
 }
@@ -557,7 +557,7 @@ func deliveriesListed(t *testing.T, w *world) {
 		{"owner, queued", w.scope(t, alice(), home), outbox.Queued, 10, keys[2:]},
 	} {
 		var got []id.Delivery
-		all, err := w.Store.Deliveries(w.ctx, c.by, c.state, c.limit)
+		all, err := w.Store.Deliveries(w.ctx, c.by, c.state, 0, c.limit)
 		for _, d := range all {
 			got = append(got, d.ID)
 		}

@@ -46,7 +46,7 @@ func (w *world) lookups() map[string]func(by principal.Scope, e estate) (bool, e
 			return found, err
 		},
 		"Turns": func(by principal.Scope, e estate) (bool, error) {
-			got, err := w.Store.Turns(w.ctx, by, e.session, 10)
+			got, err := w.Store.Turns(w.ctx, by, e.session, 0, 10)
 			return len(got) != 0, err
 		},
 		"Turn": func(by principal.Scope, e estate) (bool, error) {
@@ -144,11 +144,11 @@ func scopesRefused(t *testing.T, w *world) {
 	}
 	methods := w.lookups()
 	methods["Sessions"] = func(by principal.Scope, _ estate) (bool, error) {
-		got, err := w.Store.Sessions(w.ctx, by, 10)
+		got, err := w.Store.Sessions(w.ctx, by, 0, 10)
 		return len(got) != 0, err
 	}
 	methods["Questions"] = func(by principal.Scope, _ estate) (bool, error) {
-		got, err := w.Store.Questions(w.ctx, by, "", 10)
+		got, err := w.Store.Questions(w.ctx, by, "", 0, 10)
 		return len(got) != 0, err
 	}
 	methods["Events"] = func(by principal.Scope, _ estate) (bool, error) {
@@ -231,10 +231,10 @@ func disownedHidden(t *testing.T, w *world) {
 			t.Errorf("%s by an operator: %v, %v", method, found, err)
 		}
 	}
-	if got, err := w.Store.Sessions(w.ctx, w.operator(t), 10); len(got) != 0 || err != nil {
+	if got, err := w.Store.Sessions(w.ctx, w.operator(t), 0, 10); len(got) != 0 || err != nil {
 		t.Errorf("sessions %+v, %v", got, err)
 	}
-	if got, err := w.Store.Questions(w.ctx, w.operator(t), "", 10); len(got) != 0 || err != nil {
+	if got, err := w.Store.Questions(w.ctx, w.operator(t), "", 0, 10); len(got) != 0 || err != nil {
 		t.Errorf("questions %+v, %v", got, err)
 	}
 }
@@ -258,11 +258,11 @@ func listsFiltered(t *testing.T, w *world) {
 		for _, s := range c.sessions {
 			want[s] = true
 		}
-		sessions, err := w.Store.Sessions(w.ctx, c.by, 10)
+		sessions, err := w.Store.Sessions(w.ctx, c.by, 0, 10)
 		if err != nil || len(sessions) != len(want) {
 			t.Errorf("%s: %d sessions, %v", c.by, len(sessions), err)
 		}
-		questions, err := w.Store.Questions(w.ctx, c.by, approval.Pending, 10)
+		questions, err := w.Store.Questions(w.ctx, c.by, approval.Pending, 0, 10)
 		if err != nil || len(questions) != len(want) {
 			t.Errorf("%s: %d questions, %v", c.by, len(questions), err)
 		}

@@ -7,9 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/b3abf3ee/portcullis/host/approval"
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/turn"
+	"github.com/b3abf3ee/portcullis/policy/principal"
 )
 
 func readingCases() []testCase {
@@ -17,6 +19,7 @@ func readingCases() []testCase {
 		{"a window holds the newest messages that fit, oldest first", windowBounds},
 		{"a window spans the turns of its session", windowSpans},
 		{"lists come newest first and stop at the limit", listOrder},
+		{"the pages of a list are the list", pagesOfLists},
 		{"limits outside their range are refused", limitsRefused},
 		{"what was read is the caller's own", readsAreCopies},
 	}
@@ -105,11 +108,11 @@ func listOrder(t *testing.T, w *world) {
 		turns = append(turns, w.ended(t, talker("p1"), bound()).turn) // p1 is the latest now
 		w.Clock.Advance(time.Second)
 	}
-	got, err := w.Store.Sessions(w.ctx, w.operator(t), 3)
+	got, err := w.Store.Sessions(w.ctx, w.operator(t), 0, 3)
 	if err != nil || len(got) != 3 || got[0].ID != sessions[1] || got[1].ID != sessions[3] || got[2].ID != sessions[2] || got[0].Turns != 4 {
 		t.Errorf("sessions %+v, %v", got, err)
 	}
-	recs, err := w.Store.Turns(w.ctx, w.scope(t, talker("p1"), sessions[1]), sessions[1], 2)
+	recs, err := w.Store.Turns(w.ctx, w.scope(t, talker("p1"), sessions[1]), sessions[1], 0, 2)
 	if err != nil || len(recs) != 2 || recs[0].ID != turns[2] || recs[1].ID != turns[1] {
 		t.Errorf("turns %+v, %v", recs, err)
 	}
@@ -119,25 +122,91 @@ func limitsRefused(t *testing.T, w *world) {
 	l := w.ended(t, alice(), bound())
 	by := w.operator(t)
 	for name, list := range map[string]struct {
-		most int
-		call func(limit int) error
+		most int // of a page
+		call func(skip, limit int) error
 	}{
-		"Sessions":  {500, func(n int) error { _, err := w.Store.Sessions(w.ctx, by, n); return err }},
-		"Turns":     {500, func(n int) error { _, err := w.Store.Turns(w.ctx, by, l.session, n); return err }},
-		"Questions": {500, func(n int) error { _, err := w.Store.Questions(w.ctx, by, "", n); return err }},
-		"Events":    {1000, func(n int) error { _, err := w.Store.Events(w.ctx, by, turn.EventQuery{Limit: n}); return err }},
+		"Sessions":   {500, func(skip, n int) error { _, err := w.Store.Sessions(w.ctx, by, skip, n); return err }},
+		"Turns":      {500, func(skip, n int) error { _, err := w.Store.Turns(w.ctx, by, l.session, skip, n); return err }},
+		"Questions":  {500, func(skip, n int) error { _, err := w.Store.Questions(w.ctx, by, "", skip, n); return err }},
+		"Deliveries": {500, func(skip, n int) error { _, err := w.Store.Deliveries(w.ctx, by, "", skip, n); return err }},
+		"Uncertain":  {500, func(skip, n int) error { _, err := w.Store.Uncertain(w.ctx, by, false, skip, n); return err }},
+		"Tasks":      {500, func(skip, n int) error { _, err := w.Store.Tasks(w.ctx, by, "", "", skip, n); return err }},
+		"Events": {1000, func(skip, n int) error {
+			_, err := w.Store.Events(w.ctx, by, turn.EventQuery{Skip: skip, Limit: n})
+			return err
+		}},
 	} {
-		for _, n := range []int{-1, 0, list.most + 1} {
-			if list.call(n) == nil {
-				t.Errorf("%s took the limit %d", name, n)
+		for _, part := range [][2]int{{0, -1}, {0, 0}, {0, list.most + 2}, {-1, 1}, {100_001, 1}} {
+			if list.call(part[0], part[1]) == nil {
+				t.Errorf("%s took skip and limit %d", name, part)
 			}
 		}
-		for _, n := range []int{1, list.most} {
-			if err := list.call(n); err != nil {
-				t.Errorf("%s refused the limit %d: %v", name, n, err)
+		for _, part := range [][2]int{{0, 1}, {0, list.most + 1}, {480, 21}, {100_000, list.most + 1}} {
+			if err := list.call(part[0], part[1]); err != nil {
+				t.Errorf("%s refused skip and limit %d: %v", name, part, err)
 			}
 		}
 	}
+}
+
+// pagesOfLists goes through every listing page by page, whoever looks: the pages together are the list, in its order.
+func pagesOfLists(t *testing.T, w *world) {
+	var owned []id.Session
+	for i := range 3 {
+		l := w.start(t, talker(fmt.Sprint("p", i)), bound())
+		w.ask(t, l)
+		w.finish(t, l, turn.Completed)
+		owned = append(owned, l.session)
+		w.Clock.Advance(time.Second)
+	}
+	for range 4 {
+		w.Clock.Advance(time.Second)
+		w.ended(t, talker("p1"), bound())
+	}
+	for who, by := range map[string]principal.Scope{"operator": w.operator(t), "p1": w.scope(t, talker("p1"), owned[1])} {
+		for name, list := range map[string]func(skip, limit int) ([]string, error){
+			"Sessions": func(skip, limit int) ([]string, error) {
+				got, err := w.Store.Sessions(w.ctx, by, skip, limit)
+				return names(got, func(s turn.Session) string { return string(s.ID) }), err
+			},
+			"Turns": func(skip, limit int) ([]string, error) {
+				got, err := w.Store.Turns(w.ctx, by, owned[1], skip, limit)
+				return names(got, func(r turn.Record) string { return string(r.ID) }), err
+			},
+			"Questions": func(skip, limit int) ([]string, error) {
+				got, err := w.Store.Questions(w.ctx, by, "", skip, limit)
+				return names(got, func(q approval.Question) string { return string(q.ID) }), err
+			},
+			"Events": func(skip, limit int) ([]string, error) {
+				got, err := w.Store.Events(w.ctx, by, turn.EventQuery{Without: event.OperatorIssued, Skip: skip, Limit: limit})
+				return names(got, func(r event.Record) string { return string(r.ID) }), err
+			},
+		} {
+			whole, err := list(0, 100)
+			if err != nil || len(whole) == 0 {
+				t.Fatalf("%s of %s: %d, %v", name, who, len(whole), err)
+			}
+			var paged []string
+			for skip := 0; skip <= len(whole)+2; skip += 2 {
+				page, err := list(skip, 2)
+				if err != nil || len(page) != max(0, min(2, len(whole)-skip)) {
+					t.Errorf("%s of %s behind %d: %d, %v", name, who, skip, len(page), err)
+				}
+				paged = append(paged, page...)
+			}
+			if !slices.Equal(paged, whole) {
+				t.Errorf("%s of %s: pages\n%v\nare not\n%v", name, who, paged, whole)
+			}
+		}
+	}
+}
+
+func names[T any](all []T, name func(T) string) []string {
+	var out []string
+	for _, one := range all {
+		out = append(out, name(one))
+	}
+	return out
 }
 
 func readsAreCopies(t *testing.T, w *world) {

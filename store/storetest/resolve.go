@@ -64,7 +64,7 @@ func resolveByRecovery(t *testing.T, w *world) {
 		t.Errorf("records %+v", recs)
 	}
 	for _, open := range []bool{false, true} {
-		got, err := w.Store.Uncertain(w.ctx, w.operator(t), open, 10)
+		got, err := w.Store.Uncertain(w.ctx, w.operator(t), open, 0, 10)
 		want := 4
 		if open {
 			want = 2
@@ -73,10 +73,10 @@ func resolveByRecovery(t *testing.T, w *world) {
 			t.Errorf("open %v: %+v, %v", open, got, err)
 		}
 	}
-	if got, err := w.Store.Uncertain(w.ctx, w.operator(t), true, 1); err != nil || len(got) != 1 {
+	if got, err := w.Store.Uncertain(w.ctx, w.operator(t), true, 0, 1); err != nil || len(got) != 1 {
 		t.Errorf("%d with a limit of one, %v", len(got), err)
 	}
-	if _, err := w.Store.Uncertain(w.ctx, w.operator(t), true, 0); err == nil {
+	if _, err := w.Store.Uncertain(w.ctx, w.operator(t), true, 0, 0); err == nil {
 		t.Error("a listing without a bound was given")
 	}
 	// An adapter that cannot say what became of its call leaves the same.
@@ -125,7 +125,7 @@ func resolveOnce(t *testing.T, w *world) {
 	if now := w.turnOf(t, l.turn); now != ended {
 		t.Errorf("the turn was %+v and is %+v", ended, now)
 	}
-	if got, err := w.Store.Uncertain(w.ctx, w.operator(t), true, 10); err != nil || len(got) != 0 {
+	if got, err := w.Store.Uncertain(w.ctx, w.operator(t), true, 0, 10); err != nil || len(got) != 0 {
 		t.Errorf("still open: %+v, %v", got, err)
 	}
 }
@@ -137,7 +137,7 @@ func resolveOperator(t *testing.T, w *world) {
 	if _, _, err := w.Store.ResolveEffect(w.ctx, own, effects[0].ID, w.resolution(effect.Happened), w.record(event.EffectResolved)); !errors.As(err, &refused) {
 		t.Errorf("resolve by the owner: %v", err)
 	}
-	if _, err := w.Store.Uncertain(w.ctx, own, true, 10); !errors.As(err, &refused) {
+	if _, err := w.Store.Uncertain(w.ctx, own, true, 0, 10); !errors.As(err, &refused) {
 		t.Errorf("list by the owner: %v", err)
 	}
 	if _, _, err := w.Store.Effect(w.ctx, own, effects[0].ID); !errors.As(err, &refused) {
@@ -200,7 +200,7 @@ func resolveUnowned(t *testing.T, w *world) {
 	if err != nil || how != effect.EffectNotFound {
 		t.Errorf("%q, %v", how, err)
 	}
-	if got, err := w.Store.Uncertain(w.ctx, w.operator(t), false, 10); err != nil || len(got) != 0 {
+	if got, err := w.Store.Uncertain(w.ctx, w.operator(t), false, 0, 10); err != nil || len(got) != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if recs := w.events(t, turn.EventQuery{Kind: event.LookupDenied}); len(recs) != 1 || recs[0].Field("reason") != "missing_durable_owner" {

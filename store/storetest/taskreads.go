@@ -86,7 +86,7 @@ func taskOwned(t *testing.T, w *world) {
 	by := w.scope(t, alice(), l.session)
 	list := func(by principal.Scope, state task.State) (out []id.Task) {
 		t.Helper()
-		all, err := w.Store.Tasks(w.ctx, by, "", state, 10)
+		all, err := w.Store.Tasks(w.ctx, by, "", state, 0, 10)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func taskOwned(t *testing.T, w *world) {
 		t.Errorf("bob does not see his own: %v", err)
 	}
 	op := w.operator(t) // whoever sees more may ask for one session alone
-	if all, err := w.Store.Tasks(w.ctx, op, other.session, "", 10); err != nil || len(all) != 1 || all[0].ID != theirs.ID {
+	if all, err := w.Store.Tasks(w.ctx, op, other.session, "", 0, 10); err != nil || len(all) != 1 || all[0].ID != theirs.ID {
 		t.Errorf("within bob's session: %v, %v", all, err)
 	}
 	if _, found, err := w.Store.Task(w.ctx, op, other.session, mine.ID); found || err != nil {
@@ -128,8 +128,8 @@ func taskOwned(t *testing.T, w *world) {
 	if _, how, err := w.Store.CancelTask(w.ctx, op, other.session, mine.ID, w.record(event.TaskCancelAsked)); how != task.CancelNoTask || err != nil {
 		t.Errorf("alice's task was cancelled within bob's session: %q, %v", how, err)
 	}
-	for _, limit := range []int{0, 501} {
-		if _, err := w.Store.Tasks(w.ctx, by, "", "", limit); err == nil {
+	for _, limit := range []int{0, 502} {
+		if _, err := w.Store.Tasks(w.ctx, by, "", "", 0, limit); err == nil {
 			t.Errorf("limit %d", limit)
 		}
 	}

@@ -150,7 +150,7 @@ func taskMalformed(t *testing.T, w *world) {
 	if _, _, err := w.Store.QueueTask(w.ctx, w.newTask(l), event.Record{}); err == nil {
 		t.Error("a task without a record was queued")
 	}
-	if all, err := w.Store.Tasks(w.ctx, w.operator(t), "", "", 10); len(all) != 0 || err != nil {
+	if all, err := w.Store.Tasks(w.ctx, w.operator(t), "", "", 0, 10); len(all) != 0 || err != nil {
 		t.Errorf("%d tasks, %v", len(all), err)
 	}
 	k := w.queue(t, w.newTask(l))

@@ -29,15 +29,15 @@ func waitingIn(ctx context.Context, copied *sqlite.Store, ids *id.Source, now ti
 	if err != nil {
 		return w, err
 	}
-	effects, err := copied.Uncertain(ctx, by, true, MaxWaiting)
+	effects, err := copied.Uncertain(ctx, by, true, 0, MaxWaiting)
 	if err != nil {
 		return w, err
 	}
-	deliveries, err := copied.Deliveries(ctx, by, outbox.Unknown, MaxWaiting)
+	deliveries, err := copied.Deliveries(ctx, by, outbox.Unknown, 0, MaxWaiting)
 	if err != nil {
 		return w, err
 	}
-	questions, err := copied.Questions(ctx, by, approval.Pending, MaxWaiting)
+	questions, err := copied.Questions(ctx, by, approval.Pending, 0, MaxWaiting)
 	if err != nil {
 		return w, err
 	}

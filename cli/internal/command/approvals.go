@@ -99,8 +99,8 @@ func (s *shell) listApprovals(c *cli.Context) error {
 	}
 	return listing[approval.Question]{
 		name: "approvals", most: 500, none: "no questions of that state; `portcullis approvals list --state=all` shows every one",
-		find: func(ctx context.Context, r *app.Records, n int) ([]approval.Question, error) {
-			return r.Store.Questions(ctx, r.By, state, n)
+		find: func(ctx context.Context, r *app.Records, skip, n int) ([]approval.Question, error) {
+			return r.Store.Questions(ctx, r.By, state, skip, n)
 		},
 		answer: func(q approval.Question) any { return approvalOf(q) },
 		head:   []string{"approval", "state", "tool", "risk", "asked", "expires", "arguments"},

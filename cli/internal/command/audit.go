@@ -68,8 +68,8 @@ func (s *shell) listAudit(c *cli.Context) error {
 	}
 	l := listing[event.Record]{
 		name: "events", most: 1000, none: "no records match",
-		find: func(ctx context.Context, r *app.Records, n int) ([]event.Record, error) {
-			query.Limit = n
+		find: func(ctx context.Context, r *app.Records, skip, n int) ([]event.Record, error) {
+			query.Skip, query.Limit = skip, n
 			return r.Store.Events(ctx, r.By, query)
 		},
 		answer: func(e event.Record) any { return recordOf(e) },

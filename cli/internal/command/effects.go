@@ -67,8 +67,8 @@ func (s *shell) foundEffect(e effect.Record) placedEffect {
 func (s *shell) listEffects(c *cli.Context) error {
 	return listing[effect.Record]{
 		name: "effects", most: 500, none: "no effect waits to be settled; `portcullis turns show TURN` shows the effects of a turn",
-		find: func(ctx context.Context, r *app.Records, n int) ([]effect.Record, error) {
-			return r.Store.Uncertain(ctx, r.By, c.Bool("open"), n)
+		find: func(ctx context.Context, r *app.Records, skip, n int) ([]effect.Record, error) {
+			return r.Store.Uncertain(ctx, r.By, c.Bool("open"), skip, n)
 		},
 		answer: func(e effect.Record) any { return s.foundEffect(e) },
 		head:   []string{"effect", "tool", "started", "settled", "arguments"},

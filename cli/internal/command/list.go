@@ -16,14 +16,14 @@ type listing[T any] struct {
 	name   string // of the list in the document
 	none   string // what is said when there is nothing at all
 	most   int    // the most that one page may have
-	find   func(ctx context.Context, r *app.Records, n int) ([]T, error)
+	find   func(ctx context.Context, r *app.Records, skip, n int) ([]T, error)
 	answer func(T) any // one element of the document
 	head   []string
 	row    func(T) []any
 	note   string // said behind the table, where there is something to say
 }
 
-// maxSkip bounds how far a listing is gone through.
+// maxSkip bounds how far a listing is gone through; the stores go no further.
 const maxSkip = 100_000
 
 // listFlags are the flags of every listing, in front of its own.
@@ -41,7 +41,7 @@ func (l listing[T]) show(s *shell, c *cli.Context) error {
 		return err
 	}
 	return s.records(c, func(ctx context.Context, r *app.Records) error {
-		found, err := l.find(ctx, r, part.reach())
+		found, err := l.find(ctx, r, part.skip, part.reach())
 		if err != nil {
 			return err
 		}
@@ -54,8 +54,8 @@ func (l listing[T]) show(s *shell, c *cli.Context) error {
 			switch {
 			case len(rows) > 0:
 				t.Table(l.head, rows)
-			case len(found) > 0:
-				t.Say("there are no more than %d", len(found))
+			case part.skip > 0:
+				t.Say("there are no more than %d", part.skip)
 			default:
 				t.Say("%s", console.Command(l.none))
 			}
@@ -80,19 +80,26 @@ func pageOf(c *cli.Context, most int) (p page, err error) {
 }
 
 // reach is how many elements have to be looked for: one more than is shown says whether there are more.
-func (p page) reach() int { return p.skip + p.limit + 1 }
+func (p page) reach() int { return p.limit + 1 }
 
-// pick is the page of what was found, and whether the list goes on behind it.
+// pick is the page of what was found behind what is skipped, and whether the list goes on behind it.
 func pick[T any](p page, found []T) (shown []T, more bool) {
-	end := p.skip + p.limit
-	return found[min(p.skip, len(found)):min(end, len(found))], len(found) > end
+	return found[:min(p.limit, len(found))], len(found) > p.limit
 }
 
 func (p page) sayMore(notes *console.Text, more bool) {
-	if more {
-		notes.Say("%s", console.Dim("there are more: --skip "+strconv.Itoa(p.skip+p.limit)+" goes on"))
+	next, goes := p.next()
+	switch {
+	case !more:
+	case goes:
+		notes.Say("%s", console.Dim("there are more: --skip "+strconv.Itoa(next)+" goes on"))
+	default:
+		notes.Say("%s", console.Dim("there are more, but --skip goes no further than "+strconv.Itoa(maxSkip)))
 	}
 }
+
+// next is the --skip of the next page; false when none goes as far.
+func (p page) next() (int, bool) { return p.skip + p.limit, p.skip+p.limit <= maxSkip }
 
 // limitFlag is how many rows a listing shows.
 func limitFlag(standard int) cli.Flag {

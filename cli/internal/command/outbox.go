@@ -73,8 +73,8 @@ func (s *shell) listDeliveries(c *cli.Context) error {
 	}
 	return listing[outbox.Delivery]{
 		name: "deliveries", most: 500, none: "no deliveries: only turns that were asked in a conversation of a channel owe one",
-		find: func(ctx context.Context, r *app.Records, n int) ([]outbox.Delivery, error) {
-			return r.Store.Deliveries(ctx, r.By, state, n)
+		find: func(ctx context.Context, r *app.Records, skip, n int) ([]outbox.Delivery, error) {
+			return r.Store.Deliveries(ctx, r.By, state, skip, n)
 		},
 		answer: func(d outbox.Delivery) any { return deliveryOf(d) },
 		head:   []string{"delivery", "state", "channel", "attempts", "changed", "reason", "reply"},

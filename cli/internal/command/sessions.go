@@ -72,8 +72,8 @@ func sessionOf(s turn.Session) sessionAnswer {
 func (s *shell) listSessions(c *cli.Context) error {
 	return listing[turn.Session]{
 		name: "sessions", most: 500, none: "no sessions yet; `portcullis chat` starts one",
-		find: func(ctx context.Context, r *app.Records, n int) ([]turn.Session, error) {
-			return r.Store.Sessions(ctx, r.By, n)
+		find: func(ctx context.Context, r *app.Records, skip, n int) ([]turn.Session, error) {
+			return r.Store.Sessions(ctx, r.By, skip, n)
 		},
 		answer: func(f turn.Session) any { return sessionOf(f) },
 		head:   []string{"session", "core", "turns", "last turn", "begins with"},
@@ -104,7 +104,7 @@ func (s *shell) showSession(c *cli.Context) error {
 		if !ok {
 			return notFound("session", session, "portcullis sessions list")
 		}
-		all, err := r.Store.Turns(ctx, r.By, session, part.reach())
+		all, err := r.Store.Turns(ctx, r.By, session, part.skip, part.reach())
 		if err != nil {
 			return err
 		}

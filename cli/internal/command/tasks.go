@@ -85,7 +85,7 @@ func (s *shell) listTasks(c *cli.Context) error {
 		return p
 	}
 	return s.records(c, func(ctx context.Context, r *app.Records) error {
-		found, err := r.Store.Tasks(ctx, r.By, "", state, n)
+		found, err := r.Store.Tasks(ctx, r.By, "", state, 0, n)
 		if err != nil {
 			return err
 		}

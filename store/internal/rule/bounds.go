@@ -7,10 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// Page sizes of the history and approval listings, and of the audit listing.
+// Page sizes of the history and approval listings, and of the audit listing, and how far any of them is gone through.
 const (
 	MaxPage   = 500
 	MaxEvents = 1000
+	MaxSkip   = 100_000
 )
 
 // MaxTitle bounds the title of a session, in runes.
@@ -22,6 +23,21 @@ func Limit(n, most int) error {
 		return fmt.Errorf("limit %d is outside 1..%d", n, most)
 	}
 	return nil
+}
+
+// Page refuses a part of a listing outside of its bounds. One element more than a page may be asked for: it tells whether
+// the list goes on.
+func Page(skip, limit, most int) error {
+	if skip < 0 || skip > MaxSkip {
+		return fmt.Errorf("skip %d is outside 0..%d", skip, MaxSkip)
+	}
+	return Limit(limit, most+1)
+}
+
+// Cut is the part of a whole listing that a page is.
+func Cut[T any](all []T, skip, limit int) []T {
+	begin := min(skip, len(all))
+	return all[begin:min(begin+limit, len(all))]
 }
 
 // Window refuses bounds that can hold nothing.
