@@ -54,12 +54,11 @@ func (s Schedule) Next(after time.Time) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	zone := s.fields.Location
-	if !s.fixed {
-		next := s.fields.Next(after.In(zone))
-		return next, !next.IsZero()
-	}
 	plain := *s.fields
 	plain.Location = time.UTC
+	if !s.fixed {
+		return nextShown(&plain, after.In(zone))
+	}
 	// The clock's own times, as if no clock was ever changed, from a little before: none is left out that way.
 	for clock := clockOf(after.In(zone)).Add(-3 * time.Hour); ; {
 		if clock = plain.Next(clock); clock.IsZero() {
@@ -69,6 +68,25 @@ func (s Schedule) Next(after time.Time) (time.Time, bool) {
 			return at, true
 		}
 	}
+}
+
+// nextShown is the first time after after, in its zone, at which the clock shows a time of plain. It goes from one change
+// of the clock to the next, and on a plain clock in between: cron's own walk through a zone loses a day that has no midnight.
+func nextShown(plain *cron.SpecSchedule, after time.Time) (time.Time, bool) {
+	last := after.AddDate(5, 0, 0)
+	for t, from := after, clockOf(after); !t.After(last); {
+		shown := plain.Next(from)
+		if shown.IsZero() {
+			return time.Time{}, false
+		}
+		at := t.Add(shown.Sub(clockOf(t)))
+		_, end := t.ZoneBounds()
+		if end.IsZero() || at.Before(end) {
+			return at, true
+		}
+		t, from = end, clockOf(end).Add(-time.Second) // the moment of the change counts
+	}
+	return time.Time{}, false
 }
 
 // clockOf is what a clock shows at t, as a time of UTC.

@@ -27,7 +27,8 @@ func at(t testing.TB, text string) time.Time {
 }
 
 // The times of a few days around the changes of clocks. In Amsterdam it is 02:00 to 03:00 twice on 2026-10-25 and never on
-// 2026-03-29; in Apia there was no 2011-12-30.
+// 2026-03-29; in Apia there was no 2011-12-30; in Cairo and Beirut
+// clocks jump from midnight to one.
 func TestClocksThatAreChanged(t *testing.T) {
 	for name, c := range map[string]struct {
 		cron, zone, from string
@@ -40,6 +41,10 @@ func TestClocksThatAreChanged(t *testing.T) {
 		"an hour left out":          {"0 * * * *", "Europe/Amsterdam", "2026-03-29T00:30:00Z", []string{"2026-03-29T03:00:00+02:00", "2026-03-29T04:00:00+02:00"}},
 		"an hour twice":             {"0 * * * *", "Europe/Amsterdam", "2026-10-24T23:30:00Z", []string{"2026-10-25T02:00:00+02:00", "2026-10-25T02:00:00+01:00", "2026-10-25T03:00:00+01:00"}},
 		"every half hour":           {"*/30 */1 * * *", "Europe/Amsterdam", "2026-10-25T00:45:00Z", []string{"2026-10-25T02:00:00+01:00", "2026-10-25T02:30:00+01:00"}},
+		"a Friday has no midnight":  {"0 * * * 5", "Africa/Cairo", "2026-04-23T12:00:00Z", []string{"2026-04-24T01:00:00+03:00", "2026-04-24T02:00:00+03:00"}},
+		"that day alone":            {"0 * 29 3 *", "Asia/Beirut", "2026-03-01T00:00:00Z", []string{"2026-03-29T01:00:00+03:00", "2026-03-29T02:00:00+03:00"}},
+		"no midnight, hour named":   {"0 0 * * 5", "Africa/Cairo", "2026-04-23T12:00:00Z", []string{"2026-04-24T01:00:00+03:00", "2026-05-01T00:00:00+03:00"}},
+		"past half an hour":         {"0 * * * *", "Australia/Lord_Howe", "2026-10-03T14:45:00Z", []string{"2026-10-04T03:00:00+11:00", "2026-10-04T04:00:00+11:00"}},
 		"half an hour":              {"15 2 * * *", "Australia/Lord_Howe", "2026-10-03T00:00:00Z", []string{"2026-10-04T02:30:00+11:00", "2026-10-05T02:15:00+11:00"}},
 		"a day left out":            {"0 12 * * *", "Pacific/Apia", "2011-12-29T23:00:00Z", []string{"2011-12-31T00:00:00+14:00", "2011-12-31T12:00:00+14:00"}},
 		"no clock is changed":       {"30 2 * * *", "UTC", "2026-03-29T00:00:00Z", []string{"2026-03-29T02:30:00Z", "2026-03-30T02:30:00Z"}},
@@ -59,7 +64,7 @@ func TestClocksThatAreChanged(t *testing.T) {
 
 // Whatever the schedule and the gap, what was missed comes to the last time of all that were due, and no time is passed over.
 func TestWhatWasMissedIsTheLastOfAllThatWereDue(t *testing.T) {
-	zones := []string{"UTC", "Europe/Amsterdam", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu"}
+	zones := []string{"UTC", "Europe/Amsterdam", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu", "Africa/Cairo"}
 	crons := []string{"* * * * *", "*/7 * * * *", "30 2 * * *", "0 */3 * * *", "15 1,2,3 * * *", "0 0 1 * *", "5 4 * * 0", "59 23 31 12 *"}
 	rapid.Check(t, func(rt *rapid.T) {
 		s := schedule(t, rapid.SampledFrom(crons).Draw(rt, "cron"), rapid.SampledFrom(zones).Draw(rt, "zone"))
