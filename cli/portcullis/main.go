@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"os"
+	_ "time/tzdata" // schedules name zones, and not every machine has their data
 
 	"github.com/b3abf3ee/portcullis/cli/internal/command"
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
