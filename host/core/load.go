@@ -35,7 +35,7 @@ type loaded struct {
 
 // Load reads cores/<id> of the home. A core has agent.yaml, agent/soul.md (the system prompt), and whatever else it
 // wants below agent/ in .md .txt .json .jsonl and .yaml files, among them its schedules ([ScheduleFolder]); a README.md may stand beside the manifest. Names
-// that begin with a dot or end with a tilde are editors' leftovers and not looked at.
+// that begin with a dot or end with a tilde or .bak are editors' leftovers and not looked at.
 //
 // Faults of the core are a [LoadErrors]; any other error is the disk's or ctx's.
 func Load(ctx context.Context, home, id string) (Core, error) {

@@ -22,7 +22,7 @@ func (s *shell) init() *cli.Command {
 			"`portcullis plugin grant`.",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "check", Usage: "only say what would be done; exit code 1 when there is something to do"},
-			&cli.BoolFlag{Name: "force", Usage: "write config.yaml and the core assistant anew, and replace changed plugins of the same version"},
+			&cli.BoolFlag{Name: "force", Usage: "write config.yaml, policy.yaml and the core assistant anew, each changed file kept beside it as NAME.bak, and replace changed plugins of the same version"},
 			sourceFlag(),
 		},
 		Action: func(c *cli.Context) error {

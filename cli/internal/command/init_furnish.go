@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -42,6 +43,13 @@ func furnish(ctx context.Context, home app.Home, r *app.Records, made []bundle.M
 		}
 	}
 	for _, f := range append([]core.File{core.DefaultHostConfig(), core.DefaultTable()}, core.Default(pins)...) {
+		kept := ""
+		if force {
+			var err error
+			if kept, err = home.Keep(f.Path, f.Bytes); err != nil {
+				return err
+			}
+		}
 		written, err := home.Put(f.Path, f.Bytes, f.Mode, force)
 		if err != nil {
 			return err
@@ -49,6 +57,9 @@ func furnish(ctx context.Context, home app.Home, r *app.Records, made []bundle.M
 		state := "kept"
 		if written {
 			state = "written"
+		}
+		if kept != "" {
+			answer.Items = append(answer.Items, item{kept + " (" + f.Path + " as it was)", "kept"})
 		}
 		answer.Items = append(answer.Items, item{f.Path, state})
 	}
@@ -68,6 +79,12 @@ func isKnown(home app.Home, id string) bool {
 func installMade(ctx context.Context, home app.Home, r *app.Records, m bundle.Made, force bool) (plugin.Installed, string, error) {
 	had, absent := plugin.At(home.Path).Find(ctx, m.Manifest.ID, m.Manifest.Version)
 	in, _, err := put(ctx, home, m.Dir, force)
+	var conflict *plugin.ConflictError
+	if errors.As(err, &conflict) {
+		p := pluginProblem(conflict)
+		p.Cause, p.Remedy = err, "`"+forceInit+"` puts the bundled one in the place of that one"
+		return plugin.Installed{}, "", p
+	}
 	if err != nil {
 		return plugin.Installed{}, "", err
 	}

@@ -94,7 +94,7 @@ func pluginProblem(err error) *console.Problem {
 	case errors.As(err, &broken):
 		return problem("plugin_broken", broken, "`portcullis plugin list` shows every plugin and its state")
 	case errors.As(err, &conflict):
-		return problem("plugin_conflict", conflict, "`portcullis plugin inspect "+conflict.ID+"` shows the installed one; for bundled plugins `portcullis init --force` replaces it")
+		return problem("plugin_conflict", conflict, "`portcullis plugin inspect "+conflict.ID+"` shows the installed one")
 	case errors.As(err, &digest):
 		return problem("plugin_digest", digest, "`portcullis plugin install DIR --core CORE` pins what it installs")
 	case errors.As(err, &source):
