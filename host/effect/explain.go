@@ -42,7 +42,11 @@ func (r *Runtime) Explain(ctx context.Context, c *Catalog, tool string, argument
 	}
 	p.granted = e.grants
 	facts := c.facts(e, p.needs, p.granted)
-	x.Needs, x.Policy, x.Approval = p.needs, policy.Decide(facts), approval.Decide(facts.Tool, facts.Policies...)
+	ruled := decide(facts)
+	if p.policy = &ruled; x.Arguments == (Objection{}) && len(arguments) > 0 {
+		p.nameMissing()
+	}
+	x.Needs, x.Policy, x.Approval = p.needs, p.policy.Verdict, approval.Decide(facts.Tool, facts.Policies...)
 	x.Wanted = Wanted{Tool: e.tool.Name, Turn: c.turn, Plugin: e.tool.Plugin, Granted: e.grants, Names: secretNames(p.needs)}
 	if x.Policy.Stage == policy.Approval && len(arguments) > 0 && x.Arguments == (Objection{}) { // all that comes before a plan has passed
 		if v := r.plan(ctx, p); v.stops() {
