@@ -99,7 +99,7 @@ func (s *shell) buildOne(c *cli.Context, typed string) error {
 	if c.IsSet("out") {
 		from = c.String("out")
 	}
-	return s.answerBuilt(buildOf(r.Manifest, out, r.Skipped, r.Warnings), from)
+	return s.answerBuilt(c.Context, buildOf(r.Manifest, out, r.Skipped, r.Warnings), from)
 }
 
 func (s *shell) buildAll(c *cli.Context) error {

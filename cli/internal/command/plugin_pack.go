@@ -1,7 +1,10 @@
 package command
 
 import (
+	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -9,8 +12,11 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
+	"github.com/b3abf3ee/portcullis/host/core"
+	"github.com/b3abf3ee/portcullis/host/plugin"
 	"github.com/b3abf3ee/portcullis/policy/shellword"
 	"github.com/b3abf3ee/portcullis/sdk/guestbuild"
+	"github.com/b3abf3ee/portcullis/sdk/manifest"
 )
 
 func (s *shell) pluginPack() *cli.Command {
@@ -57,15 +63,37 @@ func (s *shell) pluginPack() *cli.Command {
 			if err := usable(r.Manifest); err != nil {
 				return err
 			}
-			return s.answerBuilt(buildOf(r.Manifest, s.path(out), false, r.Warnings), out)
+			return s.answerBuilt(c.Context, buildOf(r.Manifest, s.path(out), false, r.Warnings), out)
 		},
 	}
 }
 
 // answerBuilt shows one plugin and what comes next, which is to install it from the folder or file from.
-func (s *shell) answerBuilt(b buildAnswer, from string) error {
+func (s *shell) answerBuilt(ctx context.Context, b buildAnswer, from string) error {
+	how := "--core " + core.DefaultID
+	if s.taken(ctx, b) {
+		how = "--replace"
+	}
 	return s.out.Answer(b, func(t *console.Text) {
 		sayBuilt(t, b)
-		t.Say("next: `portcullis plugin install %s --core assistant`", shellword.Quote(from))
+		t.Say("next: `portcullis plugin install %s %s`", shellword.Quote(from), how)
 	})
+}
+
+// taken reports whether the home has this version with another content, or broken. Building needs no home: one that
+// is not there, or that cannot be looked at, has nothing.
+func (s *shell) taken(ctx context.Context, b buildAnswer) bool {
+	home, err := s.home()
+	if err != nil {
+		return false
+	}
+	if _, err := os.Lstat(home.Join(plugin.FolderName, b.ID, b.Version)); err != nil {
+		return false
+	}
+	had, err := plugin.At(home.Path).Find(ctx, b.ID, b.Version)
+	if err != nil {
+		return true
+	}
+	raw, err := readAtMost(filepath.Join(b.Dir, manifest.FileName), manifest.MaxBytes)
+	return err == nil && fmt.Sprintf("sha256:%x", sha256.Sum256(raw)) != had.Digest
 }
