@@ -16,8 +16,9 @@ type Former struct {
 }
 
 // Replace is [Folder.Install] that also puts the plugin in the place of one of the same version that has another content or
-// is broken. The new one is written whole before the old one moves; after any error the old one is there as it was. The
-// errors are those of Install without the [*ConflictError]. A crash between the two renames leaves neither in sight: install again.
+// is broken. The new one is written whole before the old one moves; after an error on the way the old one is there as it was. What
+// is in its place is read once more: an error of that leaves the new one there, and Replace again returns it, or puts it anew.
+// The errors are those of Install without the [*ConflictError]. A crash between the two renames leaves neither in sight: install again.
 func (f *Folder) Replace(ctx context.Context, from string) (Installed, Former, error) {
 	src, err := readSource(ctx, from)
 	if err != nil {

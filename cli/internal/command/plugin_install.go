@@ -91,11 +91,15 @@ func (s *shell) install(ctx context.Context, r *app.Records, dir, coreID string,
 			return err
 		}
 	}
-	if old != (plugin.Former{}) {
-		if answer.Replaced = old.Digest; old.Broken != "" {
-			answer.Replaced = "one that was broken: " + string(old.Broken)
-		}
-		if answer.Repinned, err = repin(ctx, home, in); err != nil {
+	if answer.Replaced = old.Digest; old.Broken != "" {
+		answer.Replaced = "one that was broken: " + string(old.Broken)
+	}
+	pinned, err := pinnedBy(ctx, home, in.ID, in.Version)
+	if err != nil {
+		return err
+	}
+	if replace { // also where nothing gave way: an earlier one may have been broken off before its pins were moved
+		if answer.Repinned, err = repin(ctx, home, in, pinned); err != nil {
 			return err
 		}
 	}
@@ -112,7 +116,7 @@ func (s *shell) install(ctx context.Context, r *app.Records, dir, coreID string,
 		switch {
 		case answer.CoreAdded:
 			t.Say("pinned in %s", home.Join(core.FolderName, coreID, core.AgentFile))
-		case coreID == "" && len(answer.Repinned) == 0:
+		case coreID == "" && len(pinned) == 0:
 			t.Say("no core uses it yet; `--core assistant` pins it, or add to an agent.yaml:")
 			t.Prose("  ", "plugins:\n  - id: "+in.ID+"\n    version: "+in.Version+"\n    digest: "+in.Digest)
 		}
@@ -131,11 +135,7 @@ func put(ctx context.Context, home app.Home, dir string, replace bool) (plugin.I
 }
 
 // repin moves the pins of the plugin's version to its digest, in every core that has one.
-func repin(ctx context.Context, home app.Home, in plugin.Installed) ([]string, error) {
-	pinned, err := pinnedBy(ctx, home, in.ID, in.Version)
-	if err != nil {
-		return nil, err
-	}
+func repin(ctx context.Context, home app.Home, in plugin.Installed, pinned []string) ([]string, error) {
 	var changed []string
 	for _, id := range pinned {
 		anew, err := pin(ctx, home, id, in)
