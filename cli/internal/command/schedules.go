@@ -60,12 +60,13 @@ func (s *shell) listSchedules(c *cli.Context) error {
 	}
 	answer := struct {
 		Schedules []scheduleAnswer `json:"schedules"`
-	}{[]scheduleAnswer{}}
+		Faults    []string         `json:"faults,omitempty"` // of cores that cannot be read
+	}{Schedules: []scheduleAnswer{}}
 	var rows [][]any
-	var broken []string
+	var faults core.LoadErrors
 	for _, one := range all {
 		if one.Err != nil {
-			broken = append(broken, one.ID)
+			faults = append(faults, core.Faults(one.Err)...)
 			continue
 		}
 		for _, sch := range one.Core.Schedules() {
@@ -78,16 +79,25 @@ func (s *shell) listSchedules(c *cli.Context) error {
 			rows = append(rows, []any{a.Core, a.ID, a.Cron, a.Zone, due, a.Session, console.Cut(a.Prompt, 40)})
 		}
 	}
-	for _, name := range broken {
-		s.out.Err().Say("%s core %s cannot be read, so that none of its schedules is listed or run: `portcullis core list`", console.Warn("note:"), name)
+	for _, f := range faults {
+		answer.Faults = append(answer.Faults, f.Error())
+		s.out.Err().Say("%s %s", console.Bad("error:"), f.Error())
 	}
-	return s.out.Answer(answer, func(t *console.Text) {
-		if len(rows) == 0 {
+	if len(faults) > 0 {
+		s.out.Err().Say("%s a core with a fault is not used at all: none of its schedules is listed or run until that is mended", console.Warn("note:"))
+	}
+	err = s.out.Answer(answer, func(t *console.Text) {
+		switch {
+		case len(rows) > 0:
+			t.Table([]string{"core", "schedule", "cron", "timezone", "next", "session", "prompt"}, rows)
+		case len(faults) == 0:
 			t.Say("no schedules: write one into cores/ID/agent/schedules/NAME.yaml, with cron, timezone and prompt")
-			return
 		}
-		t.Table([]string{"core", "schedule", "cron", "timezone", "next", "session", "prompt"}, rows)
 	})
+	if err == nil && len(faults) > 0 {
+		err = no{}
+	}
+	return err
 }
 
 // schedule finds the schedule that the operand and --core name.
