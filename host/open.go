@@ -67,6 +67,8 @@ type Config struct {
 	Progress func(line string)         // long work, such as compiling a plugin; may be nil
 	// Work says that background tasks run here. Without it they are queued for a host that works.
 	Work bool
+	// WorkOn says that this one task runs here and every other is left queued, whatever Work says. Not with Schedules.
+	WorkOn id.Task
 	// Schedules says that what the cores' schedules are due is queued and run here; it implies Work.
 	Schedules bool
 	Senders   []outbox.Sender // bring replies to conversations, one for each channel instance; none: they stay queued

@@ -91,6 +91,35 @@ func TestASchedulesTurnReachesItsOwnSessionAlone(t *testing.T) {
 	}
 }
 
+// A host that is there for one task leaves the others queued, whatever they are.
+func TestAHostForOneTaskLeavesTheOthers(t *testing.T) {
+	h := newHome(t)
+	h.core("repeat: true\nsteps: [{say: done}]\n", nil)
+	for _, name := range []string{"first", "second"} {
+		h.write("cores/assistant/agent/schedules/"+name+".yaml", "cron: '0 0 1 1 *'\ntimezone: UTC\nprompt: look\n")
+	}
+	other, mine := h.fire("first"), h.fire("second")
+	running := h.open(func(c *host.Config) { c.WorkOn = mine })
+	by, err := running.Operator(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if is := h.until(by, mine, func(k task.Task) bool { return k.State.Ended() }); is.State != task.Succeeded {
+		t.Errorf("%+v", is)
+	}
+	if err := running.Close(); err != nil {
+		t.Fatal(err)
+	}
+	by, err = principal.NewIssuer(string(h.store.StoreID())).Issue(principal.Facts{PrincipalID: "principal:operator:local", Authority: principal.Operator, Reason: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	is, found, err := h.store.Task(t.Context(), by, "", other)
+	if err != nil || !found || is.State != task.Queued {
+		t.Errorf("the other: %+v, %v, %v", is, found, err)
+	}
+}
+
 func TestARunThatAsksHasFailed(t *testing.T) {
 	h := newHome(t)
 	h.core("steps: [{call: [{tool: user.ask, args: {question: which one?}}]}]\n", []string{"tool.call:user.ask"})

@@ -28,11 +28,11 @@ func (h *Host) openTasks(ctx context.Context) error {
 	for _, r := range lost {
 		h.cfg.Log.Warn("a task of an earlier host is lost", "task", r.Task, "kind", r.Kind)
 	}
-	if !h.cfg.Work && !h.cfg.Schedules {
+	if !h.cfg.Work && !h.cfg.Schedules && h.cfg.WorkOn == "" {
 		return nil
 	}
 	h.tasks = task.NewWorker(task.Config{
-		Queue: h.cfg.Store, IDs: h.ids, Epoch: h.epoch, Clock: h.cfg.Clock, Log: h.cfg.Log,
+		Queue: h.cfg.Store, Only: h.cfg.WorkOn, IDs: h.ids, Epoch: h.epoch, Clock: h.cfg.Clock, Log: h.cfg.Log,
 		Runners: map[task.Kind]task.Runner{task.Process: programRunner{h}, task.Fire: fireRunner{h}},
 	})
 	work, end := context.WithCancel(context.WithoutCancel(ctx))

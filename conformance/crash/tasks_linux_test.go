@@ -35,7 +35,7 @@ func (w *world) queueTask(ctx context.Context, t id.Turn, s id.Session) (id.Task
 // work claims the task that is next, works on it in the book, and ends it.
 func (w *world) work(ctx context.Context, during func(k task.Task) error) error {
 	c := lease.Claim{Token: w.ids.Lease(), Epoch: w.epoch, Expires: time.Now().Add(time.Minute)}
-	k, found, err := w.store.ClaimTask(ctx, c, w.record(event.TaskStarted))
+	k, found, err := w.store.ClaimTask(ctx, task.Which{}, c, w.record(event.TaskStarted))
 	if err != nil || !found {
 		return fmt.Errorf("claim a task: %v, %w", found, err)
 	}

@@ -11,7 +11,7 @@
 // schedule has the instance (core, schedule, due time), of which there is one row at most, whichever process looks. At
 // most one task is open for one write scope. Cancelling is a durable request and may be repeated.
 //
-// It orders: tasks begin in the order they were queued, at most as many at once as the worker has places. Logs keep
+// It orders: tasks of a kind begin in the order they were queued, at most as many of each kind at once as the worker has places. Logs keep
 // their ends, bounded in lines and bytes; an append reads nothing.
 //
 // After a crash the rows are there; [Queue.RecoverTasks] makes what the dead host ran lost, by its epoch and by expiry.

@@ -44,6 +44,12 @@ const (
 	CancelNoTask Cancelling = "not_found" // unknown, or not one that by reaches
 )
 
+// Which says which queued tasks may be claimed. The zero Which is all of them.
+type Which struct {
+	Kind Kind    // empty: of any kind
+	Only id.Task // this one and no other; empty: any
+}
+
 // Beat is the answer to a heartbeat.
 type Beat struct {
 	Fenced   Fenced
@@ -80,9 +86,9 @@ type Queue interface {
 	SeeSchedule(ctx context.Context, core, schedule, digest string, now time.Time) (time.Time, error)
 	// ScheduleSession is the session that the last run of a schedule with this owner had; empty when there is none.
 	ScheduleSession(ctx context.Context, core, schedule, principalID string) (id.Session, error)
-	// ClaimTask takes the task that has been queued longest. c carries token, epoch and expiry; the answer has the fence
-	// too. False when there is none.
-	ClaimTask(ctx context.Context, c lease.Claim, r event.Record) (Task, bool, error)
+	// ClaimTask takes, of those that of says, the task that has been queued longest. c carries token, epoch and expiry; the
+	// answer has the fence too. False when there is none.
+	ClaimTask(ctx context.Context, of Which, c lease.Claim, r event.Record) (Task, bool, error)
 	// BeatTask moves the expiry of a live claim, and tells whether the task is wanted no more.
 	BeatTask(ctx context.Context, t id.Task, c lease.Claim, until time.Time) (Beat, error)
 	// BindTask says which turn a [Fire] runs, and in which session, whose owner must be the task's.

@@ -73,7 +73,7 @@ func (s *Scheduler) Run(ctx context.Context) {
 		if err := s.look(ctx); err != nil && ctx.Err() == nil {
 			s.cfg.Log.Warn("schedules could not be looked through", "error", err)
 		}
-		rest(ctx, lookEvery)
+		rest(ctx, lookEvery, nil)
 	}
 }
 

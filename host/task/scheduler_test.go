@@ -54,7 +54,7 @@ func (w *world) fired() []task.Task {
 func (w *world) finish() {
 	w.t.Helper()
 	c := lease.Claim{Token: w.ids.Lease(), Epoch: w.epoch, Expires: time.Now().Add(time.Minute)}
-	k, found, err := w.store.ClaimTask(w.t.Context(), c, w.record(event.TaskStarted))
+	k, found, err := w.store.ClaimTask(w.t.Context(), task.Which{}, c, w.record(event.TaskStarted))
 	if err != nil || !found {
 		w.t.Fatal(found, err)
 	}

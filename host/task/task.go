@@ -101,5 +101,4 @@ const (
 	ReasonLeaseExpired = "lease_expired"  // its claim ran out
 	ReasonOwnerChanged = "owner_changed"  // its session has not the owner any more that it was queued for
 	ReasonRunnerFault  = "runner_fault"   // the runner broke down
-	ReasonNoRunner     = "no_runner"      // this host runs no such tasks
 )

@@ -55,14 +55,10 @@ func (w *Worker) run(ctx context.Context, k Task, c Control) (out Outcome) {
 			out = Outcome{State: Failed, Reason: ReasonRunnerFault}
 		}
 	}()
-	r := w.cfg.Runners[k.Kind]
-	switch {
-	case r == nil:
-		return Outcome{State: Failed, Reason: ReasonNoRunner}
-	case k.Unwanted: // asked to end between the queue and the claim
+	if k.Unwanted { // asked to end between the queue and the claim
 		return Outcome{State: Cancelled, Reason: ReasonCancelled}
 	}
-	return r.Run(ctx, k, c)
+	return w.cfg.Runners[k.Kind].Run(ctx, k, c)
 }
 
 // beat moves the task's claim on while it runs. A claim that is lost ends the task's run: another holder has decided what

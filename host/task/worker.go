@@ -22,25 +22,26 @@ const (
 	grace = 10 * time.Second
 )
 
-// DefaultMost is how many tasks a worker runs at once.
+// DefaultMost is how many tasks of one kind a worker runs at once.
 const DefaultMost = 4
 
-// Config is what a Worker works with. All fields but Most are required.
+// Config is what a Worker works with. All fields but Most and Only are required.
 type Config struct {
 	Queue   Queue
-	Runners map[Kind]Runner
-	Most    int // tasks at once; 0: [DefaultMost]
+	Runners map[Kind]Runner // a kind that has none is left to another worker
+	Most    int             // tasks of each kind at once; 0: [DefaultMost]
+	Only    id.Task         // the one task that is run; empty: any
 	IDs     *id.Source
 	Epoch   id.Epoch
 	Clock   func() time.Time
 	Log     Log
 }
 
-// Worker runs tasks. It is used by one [Worker.Run] at a time.
+// Worker runs tasks. Each kind has places of its own, so that long programs hold up no schedule. It is used by one
+// [Worker.Run] at a time.
 type Worker struct {
-	cfg    Config
-	places chan struct{}
-	woken  chan struct{}
+	cfg   Config
+	woken map[Kind]chan struct{}
 }
 
 // NewWorker returns a Worker.
@@ -48,14 +49,20 @@ func NewWorker(cfg Config) *Worker {
 	if cfg.Most <= 0 {
 		cfg.Most = DefaultMost
 	}
-	return &Worker{cfg: cfg, places: make(chan struct{}, cfg.Most), woken: make(chan struct{}, 1)}
+	w := &Worker{cfg: cfg, woken: map[Kind]chan struct{}{}}
+	for kind := range cfg.Runners {
+		w.woken[kind] = make(chan struct{}, 1)
+	}
+	return w
 }
 
 // Wake makes the worker look at its queue now. It never blocks.
 func (w *Worker) Wake() {
-	select {
-	case w.woken <- struct{}{}:
-	default:
+	for _, woken := range w.woken {
+		select {
+		case woken <- struct{}{}:
+		default:
+		}
 	}
 }
 
@@ -66,23 +73,33 @@ func (w *Worker) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
 	all.Go(func() { w.watch(ctx) })
+	for kind := range w.cfg.Runners {
+		all.Go(func() { w.serve(ctx, kind) })
+	}
+}
+
+// serve runs the tasks of one kind.
+func (w *Worker) serve(ctx context.Context, kind Kind) {
+	var all sync.WaitGroup
+	defer all.Wait()
+	places := make(chan struct{}, w.cfg.Most)
 	for ctx.Err() == nil {
 		select {
-		case w.places <- struct{}{}:
+		case places <- struct{}{}:
 		case <-ctx.Done():
 			return
 		}
-		k, found, err := w.claim(ctx)
+		k, found, err := w.claim(ctx, kind)
 		if err != nil && ctx.Err() == nil {
 			w.cfg.Log.Warn("a task could not be claimed", "error", err)
 		}
 		if err != nil || !found {
-			<-w.places
-			w.rest(ctx, poll)
+			<-places
+			rest(ctx, poll, w.woken[kind])
 			continue
 		}
 		all.Go(func() {
-			defer func() { <-w.places }()
+			defer func() { <-places }()
 			if err := w.work(ctx, k); err != nil {
 				w.cfg.Log.Warn("the end of a task could not be written", "task", k.ID, "error", err)
 			}
@@ -90,12 +107,12 @@ func (w *Worker) Run(ctx context.Context) {
 	}
 }
 
-func (w *Worker) claim(ctx context.Context) (Task, bool, error) {
+func (w *Worker) claim(ctx context.Context, kind Kind) (Task, bool, error) {
 	if ctx.Err() != nil {
 		return Task{}, false, nil
 	}
 	c := lease.Claim{Token: w.cfg.IDs.Lease(), Epoch: w.cfg.Epoch, Expires: w.cfg.Clock().Add(hold)}
-	return w.cfg.Queue.ClaimTask(ctx, c, w.record(event.TaskStarted))
+	return w.cfg.Queue.ClaimTask(ctx, Which{kind, w.cfg.Only}, c, w.record(event.TaskStarted))
 }
 
 // watch makes lost what holders had that are gone, other processes' and this one's.
@@ -108,26 +125,17 @@ func (w *Worker) watch(ctx context.Context) {
 		for _, r := range lost {
 			w.cfg.Log.Warn("a task is lost: its claim was over", "task", r.Task, "kind", r.Kind)
 		}
-		rest(ctx, sweep)
+		rest(ctx, sweep, nil)
 	}
 }
 
-func (w *Worker) rest(ctx context.Context, d time.Duration) {
+// rest waits for d, for a word of woken, or for the end of ctx.
+func rest(ctx context.Context, d time.Duration, woken <-chan struct{}) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
-	case <-w.woken:
-	case <-ctx.Done():
-	}
-}
-
-// rest waits for d or for the end of ctx.
-func rest(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
+	case <-woken:
 	case <-ctx.Done():
 	}
 }

@@ -92,6 +92,20 @@ func (w *world) queue() id.Task {
 	return n.ID
 }
 
+// fire queues a run of a schedule.
+func (w *world) fire() id.Task {
+	w.t.Helper()
+	n := task.Task{
+		ID: w.ids.Task(), Kind: task.Fire, Instance: "assistant/hourly", Core: "assistant", Schedule: "hourly", Due: time.Now(), Title: "look",
+		Owner: principal.Facts{PrincipalID: "principal:scheduler:assistant:hourly:x", Authority: principal.System},
+		Spec:  "{}", Scope: "schedule:assistant/hourly", Created: time.Now(),
+	}
+	if _, how, err := w.store.FireSchedule(w.t.Context(), n, "", time.Time{}, w.record(event.TaskQueued)); how != task.Accepted || err != nil {
+		w.t.Fatal(how, err)
+	}
+	return n.ID
+}
+
 func (w *world) is(key id.Task) task.Task {
 	w.t.Helper()
 	got, found, err := w.store.Task(w.t.Context(), w.by, "", key)
@@ -170,6 +184,59 @@ func TestTasksRunOnceInOrderAndSoManyAtOnce(t *testing.T) {
 			log, _, err := w.store.TaskLog(t.Context(), w.by, "", key, 10, 100)
 			if is.State != task.Succeeded || is.Summary != "fine" || is.Reason != "" || log != "working\n" || err != nil {
 				t.Errorf("%+v, log %q, %v", is, log, err)
+			}
+		}
+	})
+}
+
+// Programs that take every place of theirs hold up no schedule.
+func TestEachKindHasItsOwnPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		for range 3 {
+			w.queue()
+		}
+		worker := task.NewWorker(task.Config{
+			Queue: w.store, Runners: map[task.Kind]task.Runner{task.Process: runner(waits), task.Fire: runner(succeeds)}, Most: 2, IDs: w.ids,
+			Epoch: w.epoch, Clock: time.Now, Log: w.log,
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { worker.Run(ctx) })
+		pass(time.Minute)
+		fire := w.fire()
+		worker.Wake()
+		synctest.Wait()
+		if is := w.is(fire); is.State != task.Succeeded {
+			t.Errorf("%+v", is)
+		}
+		cancel()
+		running.Wait()
+	})
+}
+
+// A worker that is there for one task leaves every other to others, from the first to the last.
+func TestAWorkerForOneTaskLeavesTheOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		others := []id.Task{w.queue(), w.queue()}
+		mine := w.fire()
+		worker := task.NewWorker(task.Config{
+			Queue: w.store, Runners: map[task.Kind]task.Runner{task.Process: runner(waits), task.Fire: runner(succeeds)}, Only: mine, IDs: w.ids,
+			Epoch: w.epoch, Clock: time.Now, Log: w.log,
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { worker.Run(ctx) })
+		pass(time.Minute)
+		cancel()
+		running.Wait()
+		if is := w.is(mine); is.State != task.Succeeded {
+			t.Errorf("%+v", is)
+		}
+		for _, key := range others {
+			if is := w.is(key); is.State != task.Queued {
+				t.Errorf("%+v", is)
 			}
 		}
 	})
@@ -271,7 +338,7 @@ func TestWhatADeadHostRanIsLostAndNotRunAgain(t *testing.T) {
 		w := newWorld(t)
 		key := w.queue()
 		c := lease.Claim{Token: w.ids.Lease(), Epoch: "epo_dead", Expires: time.Now().Add(time.Hour)}
-		if _, found, err := w.store.ClaimTask(t.Context(), c, w.record(event.TaskStarted)); !found || err != nil {
+		if _, found, err := w.store.ClaimTask(t.Context(), task.Which{}, c, w.record(event.TaskStarted)); !found || err != nil {
 			t.Fatal(found, err)
 		}
 		ran := 0
@@ -300,22 +367,14 @@ func TestARunnerThatBreaksDownFailsItsTask(t *testing.T) {
 		"has failed": {func(context.Context, task.Task, task.Control) task.Outcome {
 			return task.Outcome{State: task.Failed, Reason: "exit_code"}
 		}, "exit_code"},
-		"no such one": {nil, task.ReasonNoRunner},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
 				key := w.queue()
-				worker := task.NewWorker(task.Config{Queue: w.store, Runners: map[task.Kind]task.Runner{}, IDs: w.ids, Epoch: w.epoch, Clock: time.Now, Log: w.log})
-				if c.run != nil {
-					worker = task.NewWorker(task.Config{Queue: w.store, Runners: map[task.Kind]task.Runner{task.Process: c.run}, IDs: w.ids, Epoch: w.epoch, Clock: time.Now, Log: w.log})
-				}
-				ctx, cancel := context.WithCancel(t.Context())
-				var running sync.WaitGroup
-				running.Go(func() { worker.Run(ctx) })
+				end := w.run(w.store, c.run, w.epoch)
 				pass(time.Minute)
-				cancel()
-				running.Wait()
+				end()
 				if is := w.is(key); is.State != task.Failed || is.Reason != c.want {
 					t.Errorf("%+v", is)
 				}

@@ -144,7 +144,7 @@ func (s *Store) ScheduleSession(ctx context.Context, core, schedule, principalID
 }
 
 // ClaimTask takes the task that has been queued longest; see [task.Queue].
-func (s *Store) ClaimTask(ctx context.Context, c lease.Claim, r event.Record) (task.Task, bool, error) {
+func (s *Store) ClaimTask(ctx context.Context, of task.Which, c lease.Claim, r event.Record) (task.Task, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clock()
@@ -152,7 +152,7 @@ func (s *Store) ClaimTask(ctx context.Context, c lease.Claim, r event.Record) (t
 		return task.Task{}, false, fmt.Errorf("memory: claim a task: %w", err)
 	}
 	for _, w := range s.queued {
-		if w.State != task.Queued {
+		if w.State != task.Queued || of.Kind != "" && w.Kind != of.Kind || of.Only != "" && w.ID != of.Only {
 			continue
 		}
 		if err := s.fresh(r); err != nil {

@@ -125,18 +125,21 @@ func (s *Store) insertTask(t *tx, n task.Task, r event.Record) (task.Task, task.
 }
 
 // ClaimTask takes the task that has been queued longest; see [task.Queue]. An empty queue costs a read and no write.
-func (s *Store) ClaimTask(ctx context.Context, c lease.Claim, r event.Record) (task.Task, bool, error) {
-	const next = `SELECT k.id FROM tasks k INDEXED BY tasks_queued WHERE k.state = 'queued' ORDER BY k.seq LIMIT 1`
+func (s *Store) ClaimTask(ctx context.Context, of task.Which, c lease.Claim, r event.Record) (task.Task, bool, error) {
+	const next = `SELECT k.id FROM tasks k INDEXED BY tasks_queued WHERE k.state = 'queued' AND (? = '' OR k.kind = ?)
+		AND (? = '' OR k.id = ?) ORDER BY k.seq LIMIT 1`
 	var got []task.Task
+	which := []any{string(of.Kind), string(of.Kind), string(of.Only), string(of.Only)}
 	err := errors.Join(rule.TaskClaim(c, s.clock()), rule.Audit(r))
 	if err == nil {
 		var rows *sql.Rows
-		rows, err = s.reader.rows(ctx, next)
-		var any []string
-		if any, err = collect(rows, err, scanText); err == nil && len(any) > 0 {
+		rows, err = s.reader.rows(ctx, next, which...)
+		var queued []string
+		if queued, err = collect(rows, err, scanText); err == nil && len(queued) > 0 {
 			err = s.write(ctx, func(t *tx) (err error) {
 				got, err = t.taskStep(`UPDATE tasks SET state = 'running', token = ?, epoch = ?, fence = fence + 1, expires_at = ?, started_at = ?
-					WHERE id = (`+next+`) AND state = 'queued'`, string(c.Token), string(c.Epoch), c.Expires.UnixMilli(), t.now.UnixMilli())
+					WHERE id = (`+next+`) AND state = 'queued'`,
+					append([]any{string(c.Token), string(c.Epoch), c.Expires.UnixMilli(), t.now.UnixMilli()}, which...)...)
 				if err == nil && len(got) > 0 {
 					err = s.audit(t, rule.OfTask(r, got[0]))
 				}

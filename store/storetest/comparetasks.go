@@ -54,8 +54,12 @@ func (p *pair) claimTask(rt *rapid.T) {
 		Token: p.ids.Lease(), Epoch: one(rt, "epoch", []id.Epoch{p.epoch, p.epoch, "epo_before"}),
 		Expires: p.l.Clock.Now().Add(time.Duration(rapid.IntRange(1, 60).Draw(rt, "seconds")) * time.Second),
 	}, p.l.record(event.TaskStarted)
+	of := task.Which{Kind: one(rt, "kind", []task.Kind{"", "", task.Process, task.Fire})}
+	if len(p.tasks) > 0 && rapid.IntRange(0, 3).Draw(rt, "one alone") == 0 {
+		of.Only = one(rt, "only", p.tasks).ID
+	}
 	got := p.both(rt, "ClaimTask", func(w *world) (any, error) {
-		row, is, err := w.Store.ClaimTask(w.ctx, c, r)
+		row, is, err := w.Store.ClaimTask(w.ctx, of, c, r)
 		return found{row, is}, err
 	}).(found)
 	if got.is {

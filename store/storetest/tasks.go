@@ -67,7 +67,7 @@ func (w *world) claim(d time.Duration) lease.Claim {
 
 func (w *world) take(t testing.TB) task.Task {
 	t.Helper()
-	got, found, err := w.Store.ClaimTask(w.ctx, w.claim(time.Minute), w.record(event.TaskStarted))
+	got, found, err := w.Store.ClaimTask(w.ctx, task.Which{}, w.claim(time.Minute), w.record(event.TaskStarted))
 	if err != nil || !found {
 		t.Fatalf("claim: %v, %v", found, err)
 	}
@@ -231,11 +231,33 @@ func taskClaimed(t *testing.T, w *world) {
 			t.Errorf("claimed %+v, want %s", got, want.ID)
 		}
 	}
-	if _, found, err := w.Store.ClaimTask(w.ctx, w.claim(time.Minute), w.record(event.TaskStarted)); found || err != nil {
+	if _, found, err := w.Store.ClaimTask(w.ctx, task.Which{}, w.claim(time.Minute), w.record(event.TaskStarted)); found || err != nil {
 		t.Errorf("a third: %v, %v", found, err)
 	}
+	first, second = w.queue(t, w.newTask(l)), w.queue(t, w.newTask(l))
+	fire, how, err := w.Store.FireSchedule(w.ctx, w.newFire(w.Clock.Now()), "", time.Time{}, w.record(event.TaskQueued))
+	if how != task.Accepted || err != nil {
+		t.Fatal(how, err)
+	}
+	for _, c := range []struct {
+		of   task.Which
+		want id.Task
+	}{
+		{task.Which{Only: "tsk_unknown"}, ""},
+		{task.Which{Kind: task.Process, Only: fire.ID}, ""},
+		{task.Which{Kind: task.Fire}, fire.ID},
+		{task.Which{Kind: task.Fire}, ""},
+		{task.Which{Only: second.ID}, second.ID},
+		{task.Which{Only: second.ID}, ""},
+		{task.Which{Kind: task.Process}, first.ID},
+	} {
+		got, found, err := w.Store.ClaimTask(w.ctx, c.of, w.claim(time.Minute), w.record(event.TaskStarted))
+		if got.ID != c.want || found != (c.want != "") || err != nil {
+			t.Errorf("of %+v: claimed %s, want %q: %v", c.of, got.ID, c.want, err)
+		}
+	}
 	for name, c := range map[string]lease.Claim{"over": w.claim(0), "no token": {Epoch: w.epoch, Expires: w.Clock.Now().Add(time.Hour)}, "no epoch": {Token: "lse_x", Expires: w.Clock.Now().Add(time.Hour)}} {
-		if _, _, err := w.Store.ClaimTask(w.ctx, c, w.record(event.TaskStarted)); err == nil {
+		if _, _, err := w.Store.ClaimTask(w.ctx, task.Which{}, c, w.record(event.TaskStarted)); err == nil {
 			t.Errorf("a claim that is %s", name)
 		}
 	}
@@ -338,7 +360,7 @@ func taskLost(t *testing.T, w *world) {
 		if is := w.taskOf(t, k.ID); is.State != task.Lost || is.Reason != c.why || is.Notice != task.Waiting || is.Claim.Token != "" {
 			t.Errorf("%s: %+v", name, is)
 		}
-		if _, found, err := w.Store.ClaimTask(w.ctx, w.claim(time.Minute), w.record(event.TaskStarted)); found || err != nil {
+		if _, found, err := w.Store.ClaimTask(w.ctx, task.Which{}, w.claim(time.Minute), w.record(event.TaskStarted)); found || err != nil {
 			t.Errorf("%s: a lost task was claimed: %v", name, err)
 		}
 		if how, err := w.endTask(k, task.Succeeded); how != task.Stale || err != nil {
@@ -364,7 +386,7 @@ func taskCancelled(t *testing.T, w *world) {
 	if got, how := cancel(by, k.ID); how != task.CancelDone || got.State != task.Cancelled || got.Reason != task.ReasonCancelled || got.Notice != task.Waiting {
 		t.Errorf("queued: %q, %+v", how, got)
 	}
-	if _, found, err := w.Store.ClaimTask(w.ctx, w.claim(time.Minute), w.record(event.TaskStarted)); found || err != nil {
+	if _, found, err := w.Store.ClaimTask(w.ctx, task.Which{}, w.claim(time.Minute), w.record(event.TaskStarted)); found || err != nil {
 		t.Errorf("a cancelled task was claimed: %v", err)
 	}
 	if _, how := cancel(by, k.ID); how != task.CancelEnded {
@@ -443,7 +465,7 @@ func taskRace(t *testing.T, w *world) {
 	for range 4 {
 		all.Go(func() {
 			for {
-				k, found, err := w.Store.ClaimTask(w.ctx, w.claim(time.Minute), w.record(event.TaskStarted))
+				k, found, err := w.Store.ClaimTask(w.ctx, task.Which{}, w.claim(time.Minute), w.record(event.TaskStarted))
 				if err != nil {
 					t.Error(err)
 				}

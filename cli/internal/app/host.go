@@ -25,6 +25,7 @@ type HostOptions struct {
 	Courier   approval.Courier  // with no Prompter: shows what is waited for; nil: nobody
 	Wait      time.Duration     // with no Prompter: how long to wait for another process to decide
 	Work      bool              // background tasks run here; see [host.Config]
+	WorkOn    id.Task           // this task runs here and no other
 	Schedules bool              // schedules run here, and tasks
 	Progress  func(line string)
 	LogLevel  string    // debug, info, warn, error or off
@@ -67,7 +68,7 @@ func (h Home) OpenHost(ctx context.Context, o HostOptions) (_ *Running, err erro
 		return nil, err
 	}
 	r.Host, err = host.Open(ctx, host.Config{
-		Home: h.Path, Store: r.store, CacheDir: o.CacheDir, Compiler: compiler, Keeper: keeper, Prompter: o.Prompter, Courier: o.Courier, Wait: o.Wait, Progress: o.Progress, Work: o.Work, Schedules: o.Schedules,
+		Home: h.Path, Store: r.store, CacheDir: o.CacheDir, Compiler: compiler, Keeper: keeper, Prompter: o.Prompter, Courier: o.Courier, Wait: o.Wait, Progress: o.Progress, Work: o.Work, WorkOn: o.WorkOn, Schedules: o.Schedules,
 		Log: o.logger(r.hidden),
 	})
 	r.open.Store(r.Host)

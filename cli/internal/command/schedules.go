@@ -204,7 +204,7 @@ func (s *shell) runSchedule(c *cli.Context) error {
 			err = no{}
 		}
 		return err
-	}, func(o *app.HostOptions) { o.Work = true })
+	}, func(o *app.HostOptions) { o.WorkOn = queued.ID })
 }
 
 // lookEvery is how often a command looks whether a task has ended.
