@@ -383,6 +383,24 @@ func TestARunnerThatBreaksDownFailsItsTask(t *testing.T) {
 	}
 }
 
+// An append of more lines than a log keeps leaves the newest of them.
+func TestALogOfEmptyLinesKeepsItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		key := w.queue()
+		end := w.run(w.store, func(ctx context.Context, k task.Task, c task.Control) task.Outcome {
+			c.Log(ctx, strings.Repeat("\n", task.MaxLogLines+1000)+"end\n")
+			return succeeds(ctx, k, c)
+		}, w.epoch)
+		pass(time.Minute)
+		end()
+		log, _, err := w.store.TaskLog(t.Context(), w.by, "", key, task.MaxLogLines, task.MaxLogBytes)
+		if is := w.is(key); err != nil || is.LogLines != task.MaxLogLines+1001 || !strings.HasSuffix(log, "\nend\n") || strings.Count(log, "\n") < task.MaxLogLines/2 {
+			t.Errorf("%d lines, %d bytes are kept, %v", is.LogLines, len(log), err)
+		}
+	})
+}
+
 func TestALogIsCutIntoAppendsBehindItsLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
