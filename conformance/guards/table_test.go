@@ -94,3 +94,16 @@ func TestPartsAreTheWhole(t *testing.T) {
 		}
 	}
 }
+
+// Rapid writes the sequence of a test that fails into the package's testdata, which an overlay does not move: whoever takes
+// a guard out tells it not to.
+func TestWhatFailsOnPurposeWritesNothingDown(t *testing.T) {
+	p := &proof{root: t.TempDir()}
+	bin := filepath.Join(p.root, "asked")
+	if err := os.WriteFile(bin, []byte("#!/bin/sh\necho nofailfile=$RAPID_NOFAILFILE\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out, _, err := p.test(t.Context(), bin, ".", "TestX"); err != nil || string(out) != "nofailfile=1\n" {
+		t.Errorf("a test is run with %q, %v", out, err)
+	}
+}
