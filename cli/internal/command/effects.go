@@ -26,7 +26,7 @@ func (s *shell) effects() *cli.Command {
 				Name: "resolve", Usage: "settle, for the record, whether an uncertain effect happened; it is not run again", ArgsUsage: "EFFECT",
 				Flags: []cli.Flag{
 					&cli.BoolFlag{Name: "reconcile", Usage: "ask the plugin that ran it, which only looks"},
-					&cli.StringFlag{Name: "as", Usage: "what you found: `happened` or not-happened"},
+					&cli.StringFlag{Name: "as", Usage: "what you found, as `VERDICT`: happened or not-happened"},
 					&cli.StringFlag{Name: "reason", Usage: "`TEXT` for the record: how you know"},
 				},
 				Action: s.resolveEffect,

@@ -38,7 +38,7 @@ func (s *shell) secrets() *cli.Command {
 
 func secretFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "from", Usage: "keep only the place of the value: env:NAME or file:`PATH`"},
+		&cli.StringFlag{Name: "from", Usage: "keep only the `PLACE` of the value: env:NAME or file:PATH"},
 		&cli.StringFlag{Name: "expires", Usage: "give it out until then: a `DATE` (2027-01-31) or a duration (720h)"},
 	}
 }
