@@ -25,6 +25,7 @@ type Prepared struct {
 	MaxOutput int                // output budget to request
 	Estimate  int                // what the request is estimated to take
 	Budget    int                // what it may take
+	Assumed   int                // the window that is assumed of a model of which nothing is known; else 0
 
 	Summarised bool // a summary stands for the older part
 	Compacted  bool // it was written now
@@ -42,6 +43,9 @@ const (
 // Sentence says an overflow in words, with what to do.
 func (p Prepared) Sentence() string {
 	what := "use a model with a larger window, or fewer tools in the core"
+	if p.Assumed > 0 {
+		what = fmt.Sprintf("nothing is known of this model, and a window of %d tokens is assumed: set context_window below its provider's model in config.yaml if it takes more, else %s", p.Assumed, what)
+	}
 	if p.Dropped > 0 || p.Summarised {
 		what += ", or start afresh with `--fresh`"
 	}
@@ -103,6 +107,9 @@ func (c *Conversation) budget() Prepared {
 	}
 	out = max(min(out, l.ContextWindow/2), min(minimumOutput, l.ContextWindow/4))
 	p := Prepared{MaxOutput: out, Budget: l.ContextWindow - out - l.SafetyMargin}
+	if l.Assumed {
+		p.Assumed = l.ContextWindow
+	}
 	if p.Budget <= 0 {
 		p.Overflow, p.Reason = true, OverflowModel
 	}

@@ -49,6 +49,13 @@ func TestWhatCannotFitIsAnOverflowWithItsSizes(t *testing.T) {
 	if !p.Overflow || p.Reason != prompt.OverflowTurn || p.Messages != nil || p.Decision != "" || p.Estimate <= p.Budget || !strings.Contains(p.Sentence(), "--fresh") {
 		t.Fatalf("%+v %s", p, p.Sentence())
 	}
+	if strings.Contains(p.Sentence(), "context_window") {
+		t.Errorf("a window that was given is said to be assumed: %s", p.Sentence())
+	}
+	unknown := w.prepare(w.open(prompt.Model{Name: "m", Limits: provider.LimitsFor("m", 0, 0)}), step(1, provider.User(strings.Repeat("many different words here ", 2000))))
+	if !unknown.Overflow || !strings.Contains(unknown.Sentence(), "window of 8192 tokens is assumed: set context_window") {
+		t.Errorf("%+v %s", unknown, unknown.Sentence())
+	}
 	tiny := w.prepare(w.open(prompt.Model{Name: "m", Limits: provider.Limits{ContextWindow: 100, MaxOutput: 80, SafetyMargin: 90}}), step(1))
 	if !tiny.Overflow || tiny.Reason != prompt.OverflowModel {
 		t.Errorf("%+v", tiny)

@@ -93,8 +93,8 @@ func TestLimitsOfKnownAndUnknownModels(t *testing.T) {
 		"GPT-4o-mini":                {ContextWindow: 128_000, MaxOutput: 16_384, Tokenizer: provider.TokenizerO200k, SafetyMargin: 2_560},
 		"gpt-4o-2024-05-13":          {ContextWindow: 128_000, MaxOutput: 4_096, Tokenizer: provider.TokenizerO200k, SafetyMargin: 2_560},
 		"gpt-4-0613":                 {ContextWindow: 8_192, MaxOutput: 4_096, Tokenizer: provider.TokenizerCL100k, SafetyMargin: 163},
-		"somebody's model":           {ContextWindow: 8_192, MaxOutput: 2_048, Tokenizer: provider.TokenizerEstimate, SafetyMargin: 819},
-		"":                           {ContextWindow: 8_192, MaxOutput: 2_048, Tokenizer: provider.TokenizerEstimate, SafetyMargin: 819},
+		"somebody's model":           {ContextWindow: 8_192, MaxOutput: 2_048, Tokenizer: provider.TokenizerEstimate, SafetyMargin: 819, Assumed: true},
+		"":                           {ContextWindow: 8_192, MaxOutput: 2_048, Tokenizer: provider.TokenizerEstimate, SafetyMargin: 819, Assumed: true},
 	} {
 		if got := provider.LimitsFor(model, 0, 0); got != want {
 			t.Errorf("%s: %+v, want %+v", model, got, want)

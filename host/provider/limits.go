@@ -22,6 +22,8 @@ type Limits struct {
 	// SafetyMargin covers what counting cannot see: a fiftieth of the window with
 	// a real tokenizer (message framing, tool schemas), a tenth with an estimate.
 	SafetyMargin int
+	// Assumed says that the window is what is assumed of a model of which nothing is known.
+	Assumed bool
 }
 
 // What is assumed of a model nobody has described: the smallest window still in
@@ -106,5 +108,8 @@ func LimitsFor(model string, window, output int) Limits {
 	if row.tokenizer == TokenizerEstimate {
 		margin = row.window / 10
 	}
-	return Limits{ContextWindow: row.window, MaxOutput: row.output, Tokenizer: row.tokenizer, SafetyMargin: margin}
+	return Limits{
+		ContextWindow: row.window, MaxOutput: row.output, Tokenizer: row.tokenizer, SafetyMargin: margin,
+		Assumed: row.prefix == "" && window <= 0,
+	}
 }

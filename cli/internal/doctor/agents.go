@@ -66,7 +66,7 @@ func (e *examination) room(settings core.HostConfig, cores []core.Core, plugins 
 		if takes := prompt.ToolTokens(limits.Tokenizer, defs); takes > limits.ContextWindow/2 {
 			e.add("core.window", Warn, fmt.Sprintf("the %d tools of core %s take about %d tokens of each request, and model %s takes %d in all: little is left for a conversation, or nothing",
 				len(defs), c.ID(), takes, model.Name, limits.ContextWindow),
-				"set model.context_window if the model takes more, or leave plugins out of "+e.home.Join(core.FolderName, c.ID(), core.AgentFile))
+				"set context_window of the model in config.yaml if it takes more, or leave plugins out of "+e.home.Join(core.FolderName, c.ID(), core.AgentFile))
 		}
 	}
 }
