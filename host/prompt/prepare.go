@@ -21,7 +21,7 @@ type Prepared struct {
 	Overflow  bool
 	Reason    string             // of an overflow, stable
 	Decision  id.Decision        // to observe the answer under; when ready
-	Messages  []provider.Message // when ready; the caller's own
+	Messages  []provider.Message // when ready; the slice is the caller's own, what its messages hold is shared and must not be changed
 	MaxOutput int                // output budget to request
 	Estimate  int                // what the request is estimated to take
 	Budget    int                // what it may take
