@@ -41,6 +41,7 @@ func recovering() []guard {
 		{"note-told", "host/prompt/fit.go", "text += f.c.note", "text += \"\"", inPrompt, "TestAModelIsToldOnceWhatEarlierTurnsLeft"},
 		{"notices-in-the-window", "host/turn/notice.go", "if left := room - b.Len() - len(end); len(said) > left {", "if left := room; false {", inTurn, "TestATurnIsToldAsMuchAsItsModelHasRoomFor"},
 		{"notices-hidden-before-cut", "host/turn/notice.go", "said := quoted(hide(n.Summary))", "said := quoted(n.Summary)", inTurn, "TestWhatIsCutOfANoticeWasHiddenFirst"},
+		{"note-hidden-before-cut", "host/prompt/left.go", "quoted(hide(string(e.Arguments)))", "quoted(string(e.Arguments))", inPrompt, "TestWhatIsCutOfTheNoteWasHiddenFirst"},
 		{"note-once", "store/sqlite/left.go", " AND x.at >= ?)", " AND x.at >= 0 * ?)", inSQLite, "TestContract/what_was_settled_is_told_to_one_turn,_and_what_is_open_to_every_one"},
 		{"note-own-session", "store/memory/left.go", "if !s.reached(by, key) {", "if s.sessions[key] == nil {", inMemory, "TestContract/what_turns_left_is_their_owner's,_and_bounded"},
 	}

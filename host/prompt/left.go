@@ -32,8 +32,9 @@ const (
 	maxArguments = 240 // bytes of one call's
 )
 
-// note says it in words. It stands in the prompt once, quotes what others wrote, and asks for nothing.
-func (l Left) note() string {
+// note says it in words. It stands in the prompt once, quotes what others wrote, and asks for nothing. hide is asked before
+// anything is cut: a part of a secret would not be found.
+func (l Left) note(hide func(string) string) string {
 	if !l.CutOff && len(l.Effects) == 0 {
 		return ""
 	}
@@ -43,13 +44,13 @@ func (l Left) note() string {
 		b.WriteString("\nThe turn before this one was cut off: the program that ran it was gone. What it had not begun was not done, and nothing of it is run again by itself.")
 	}
 	for _, e := range l.Effects {
-		fmt.Fprintf(&b, "\n- %s, called at %s with %s: %s", e.Tool, e.Started.UTC().Format("2006-01-02 15:04:05 UTC"), quoted(e.Arguments), e.words())
+		fmt.Fprintf(&b, "\n- %s, called at %s with %s: %s", e.Tool, e.Started.UTC().Format("2006-01-02 15:04:05 UTC"), quoted(hide(string(e.Arguments))), e.words())
 	}
 	if l.More {
 		b.WriteString("\n- Older calls than these are uncertain too.")
 	}
 	b.WriteString("\nEnd of the note.]")
-	return b.String()
+	return hide(b.String())
 }
 
 // words are what is known of the call, and what follows from it.
@@ -70,11 +71,11 @@ func (e Unseen) words() string {
 }
 
 // quoted is the beginning of a document as one line.
-func quoted(doc json.RawMessage) string {
-	if len(doc) == 0 {
+func quoted(doc string) string {
+	if doc == "" {
 		return "arguments that were not kept"
 	}
-	text := head(string(doc), maxArguments)
+	text := head(doc, maxArguments)
 	if len(text) < len(doc) {
 		text += "…"
 	}

@@ -76,3 +76,21 @@ func TestTheNoteIsBudgetedAndHidden(t *testing.T) {
 		t.Errorf("%d with the note, %d without", with.Estimate, without.Estimate)
 	}
 }
+
+// A secret that stands where arguments are cut is hidden first.
+func TestWhatIsCutOfTheNoteWasHiddenFirst(t *testing.T) {
+	const secret = "s3cr3t-of-which-no-part-is-shown"
+	w := newWorld(t)
+	m := model(50_000, nil)
+	m.Hide = func(m provider.Message) (provider.Message, bool) {
+		return provider.User(strings.ReplaceAll(m.Text(), secret, "[hidden]")), true
+	}
+	for n := 190; n < 260; n += 5 {
+		doc := `{"to":"` + strings.Repeat("x", n) + secret + strings.Repeat("y", 100) + `"}`
+		left := prompt.Left{Effects: []prompt.Unseen{{Tool: "mail.send", Arguments: json.RawMessage(doc), Started: w.clock.Now()}}}
+		text := w.prepare(w.open(m, leaving{w.store, left}), step(1)).Messages[0].Text()
+		if !strings.Contains(text, "mail.send") || strings.Contains(text, secret[:4]) || strings.Contains(text, "yyy") && n > 235 {
+			t.Errorf("behind %d bytes: %s", n, text)
+		}
+	}
+}

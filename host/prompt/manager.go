@@ -114,9 +114,7 @@ func (m *Manager) Open(ctx context.Context, turn binding.Turn, model Model) (*Co
 	if err != nil {
 		return nil, fmt.Errorf("prompt: read what earlier turns of %s left: %w", turn.Session(), err)
 	}
-	if text := left.note(); text != "" {
-		c.note = c.hidden(provider.User(text)).Text()
-	}
+	c.note = left.note(func(text string) string { return c.hidden(provider.User(text)).Text() })
 	known, err := m.cfg.Journal.Calibration(ctx, model.Name)
 	if err != nil {
 		c.degraded = true // conservative estimates do without
