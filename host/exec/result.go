@@ -33,7 +33,7 @@ type result struct {
 
 func resultOf(end process.Ended, k *keeping) result {
 	r := result{
-		Code: end.Code, Signal: end.Signal, Stdout: k.stdout.Text(), Stderr: k.stderr.Text(),
+		Code: end.Code, Signal: end.Signal, Stdout: k.stdout.text(), Stderr: k.stderr.text(),
 		StdoutBytes: k.stdout.Total(), StderrBytes: k.stderr.Total(), Kept: k.names,
 	}
 	if r.Signal != "" {
@@ -53,25 +53,40 @@ type keeping struct {
 	files []*spill
 }
 
-// watched is an output that tells when it cannot be kept.
+// watched is an output that tells when it cannot be kept. What is too long for a result is hidden before it is cut: the gate,
+// which hides what is secret in every result, would not find a part of a value.
 type watched struct {
 	*process.Output
-	k *keeping
+	k     *keeping
+	hide  *redact.Stream
+	shown *process.Output // what hide lets through
 }
 
 // Write is [process.Output.Write].
 func (w *watched) Write(p []byte) (int, error) {
 	n, err := w.Output.Write(p)
+	_, _ = w.shown.Write(w.hide.Push(p)) // it never fails
 	if w.Err() != nil {
 		w.k.once.Do(func() { close(w.k.broken) })
 	}
 	return n, err
 }
 
+// text is what a result shows. Whole, it is left to the gate, which hides in each view what that view may not show.
+func (w *watched) text() string {
+	if w.Cut() == 0 {
+		return w.Text()
+	}
+	return w.shown.Text()
+}
+
 func (s *Source) keep(call effect.Call) *keeping {
 	k := &keeping{broken: make(chan struct{})}
 	stream := func(name string) *watched {
-		return &watched{process.NewOutput(headBytes, tailBytes, func() (io.Writer, error) { return k.open(s.cfg.Artifacts, string(call.Effect)+"."+name, call.Redactor) }), k}
+		return &watched{
+			process.NewOutput(headBytes, tailBytes, func() (io.Writer, error) { return k.open(s.cfg.Artifacts, string(call.Effect)+"."+name, call.Redactor) }),
+			k, redact.NewStream(call.Redactor(), redact.ForModel), process.NewOutput(headBytes, tailBytes, nil),
+		}
 	}
 	k.stdout, k.stderr = stream("stdout"), stream("stderr")
 	return k
@@ -92,10 +107,13 @@ func (k *keeping) open(in *process.Artifacts, name string, hidden func() redact.
 	return out, nil
 }
 
-// close ends the artifacts. The error says why one of them is not whole.
+// close ends the streams and the artifacts. The error says why one of them is not whole.
 func (k *keeping) close() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	for _, w := range []*watched{k.stdout, k.stderr} {
+		_, _ = w.shown.Write(w.hide.Flush())
+	}
 	errs := []error{k.stdout.Err(), k.stderr.Err()}
 	for _, f := range k.files {
 		errs = append(errs, f.close())

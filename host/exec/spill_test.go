@@ -1,11 +1,14 @@
 package exec
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/b3abf3ee/portcullis/host/effect"
+	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/process"
 	"github.com/b3abf3ee/portcullis/policy/redact"
 )
@@ -38,6 +41,40 @@ func TestAKeptOutputHidesAValueThatWritesDivide(t *testing.T) {
 		got, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil || string(got) != "before <redacted:KEPT> behind" {
 			t.Errorf("divided at %d: %q, %v", at, got, err)
+		}
+	}
+}
+
+// No part of a value is shown that stands where a long output is cut: neither one that the host holds nor one that only looks
+// like a secret.
+func TestNoPartOfAValueIsShownWhereAnOutputIsCut(t *testing.T) {
+	const value, token = "s3cr3t-value-in-parts-that-is-held", "ghp_0123456789abcdefghijABCDEFGHIJ012345"
+	set, err := redact.Set{}.With(redact.NewSecret("HELD", value))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Source{cfg: Config{Artifacts: &process.Artifacts{Dir: t.TempDir(), Each: 1 << 20, Count: 10_000, Bytes: 1 << 30}}}
+	const size = headBytes + tailBytes + 5000
+	line := strings.Repeat("all is well. ", size/13+1)[:size]
+	for n, hidden := range []string{value, token} {
+		for _, cut := range []int{headBytes, size - tailBytes} {
+			for at := cut - len(hidden) - 1; at <= cut+1; at += 3 {
+				k := s.keep(effect.Call{Effect: id.Effect(fmt.Sprintf("eff_%d_%d", n, at)), Redactor: func() redact.Set { return set }})
+				text := line[:at] + " " + hidden + " " + line[at+len(hidden)+2:]
+				if _, err := k.stdout.Write([]byte(text)); err != nil {
+					t.Fatal(err)
+				}
+				if err := k.close(); err != nil {
+					t.Fatal(err)
+				}
+				got := resultOf(process.Ended{}, k)
+				if got.StdoutBytes != size || !strings.Contains(got.Stdout, "bytes left out") || len(got.Stdout) > headBytes+tailBytes+100 {
+					t.Fatalf("%d bytes of %d", len(got.Stdout), got.StdoutBytes)
+				}
+				if strings.Contains(got.Stdout, hidden[:8]) || strings.Contains(got.Stdout, hidden[len(hidden)-8:]) {
+					t.Errorf("at %d a part of %s is shown", at-cut, hidden)
+				}
+			}
 		}
 	}
 }
