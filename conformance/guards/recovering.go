@@ -37,11 +37,12 @@ func recovering() []guard {
 		{"reconcile-values-look", "host/sandbox/reconcile.go", "func (lookingKV) Set(_ context.Context, scope KVScope, _ string, _ []byte, _ *int64) (int64, bool, error) {\n\treturn 0, false, &KVOverError{scope.Turn}", "func (l lookingKV) Set(ctx context.Context, scope KVScope, k string, v []byte, i *int64) (int64, bool, error) {\n\treturn l.KV.Set(ctx, scope, k, v, i)", inSandbox, "TestWhoeverLooksReadsValuesAndWritesNone"},
 		{"reconcile-form", "host/sandbox/reconcile.go", "return r, r.Check()", "return r, nil", inSandbox, "TestAReconciliationSaysOneThing"},
 		{"reconcile-own-plugin", "store/internal/rule/resolve.go", " || r.By != effect.ReconciledBy(e.Plugin)", "", inMemory, "TestContract/only_the_plugin_that_ran_an_effect_speaks_for_it,_where_its_tool_can_tell"},
-		{"note-hidden", "host/prompt/manager.go", "c.note = c.hidden(provider.User(text)).Text()", "c.note = text", inPrompt, "TestTheNoteIsBudgetedAndHidden"},
+		{"note-hidden", "host/prompt/left.go", "return hide(b.String())", "return b.String()", inPrompt, "TestTheNoteIsBudgetedAndHidden"},
 		{"note-told", "host/prompt/fit.go", "text += f.c.note", "text += \"\"", inPrompt, "TestAModelIsToldOnceWhatEarlierTurnsLeft"},
 		{"notices-in-the-window", "host/turn/notice.go", "if left := room - b.Len() - len(end); len(said) > left {", "if left := room; false {", inTurn, "TestATurnIsToldAsMuchAsItsModelHasRoomFor"},
 		{"notices-hidden-before-cut", "host/turn/notice.go", "said := quoted(hide(n.Summary))", "said := quoted(n.Summary)", inTurn, "TestWhatIsCutOfANoticeWasHiddenFirst"},
 		{"note-hidden-before-cut", "host/prompt/left.go", "quoted(hide(string(e.Arguments)))", "quoted(string(e.Arguments))", inPrompt, "TestWhatIsCutOfTheNoteWasHiddenFirst"},
+		{"debt-until-told", "store/sqlite/group.go", "return errors.Join(t.told.debt.messages", "delete(s.owed, of)\n\treturn errors.Join(t.told.debt.messages", inSQLite, "TestADebtIsOwedUntilItIsTold"},
 		{"note-once", "store/sqlite/left.go", " AND x.at >= ?)", " AND x.at >= 0 * ?)", inSQLite, "TestContract/what_was_settled_is_told_to_one_turn,_and_what_is_open_to_every_one"},
 		{"note-own-session", "store/memory/left.go", "if !s.reached(by, key) {", "if s.sessions[key] == nil {", inMemory, "TestContract/what_turns_left_is_their_owner's,_and_bounded"},
 	}

@@ -277,7 +277,7 @@ func surviving() []guard {
 		{"remembered-without-a-gap", "host/prompt/manager.go", "if !got.Joins || got.Older {", "if !got.Joins {", inPrompt, "TestWhatIsRememberedDoesNotJoinOverAGap"},
 		{"remembered-of-this-summary", "store/sqlite/context.go", "since.Revision == got.Revision && mark > from", "mark > from", inSQLite, "TestContract/a_window_is_read_on_from_where_it_was_read"},
 		{"remembered-of-this-session", "store/sqlite/context.go", "WHERE m.id = ? AND m.session_id = w.session_id), 0)", "WHERE m.id = ?), 0)", inSQLite, "TestContract/a_window_is_read_on_from_where_it_was_read"},
-		{"lost-reports-are-told", "store/sqlite/group.go", "return errors.Join(d.messages, d.report)", "return d.messages", inSQLite, "TestContract/an_observation_that_cannot_be_stored_is_told_once"},
+		{"lost-reports-are-told", "store/sqlite/group.go", "return errors.Join(t.told.debt.messages, t.told.debt.report)", "return t.told.debt.messages", inSQLite, "TestContract/an_observation_that_cannot_be_stored_is_told_once"},
 		{"lost-reports-are-on-record", "host/turn/run.go", "errors.Is(err, prompt.ErrReportLost) && !errors.Is(err, ErrMessagesLost) { // it takes nothing from the answer\n\t\tw.degraded = true", "errors.Is(err, prompt.ErrReportLost) && !errors.Is(err, ErrMessagesLost) { // it takes nothing from the answer", inTurn, "TestALostReportTakesNothingFromTheAnswerAndIsOnRecord"},
 		{"lost-reports-correct-nothing", "host/prompt/observe.go", "\t\t\tc.degraded = true\n\t\t\tcontinue", "\t\t\t_ = err", inPrompt, "TestAReportThatWasTakenAndLostCorrectsNothing"},
 	}

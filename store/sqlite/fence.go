@@ -151,7 +151,7 @@ func (s *Store) Finish(ctx context.Context, end turn.Terminal, r event.Record) (
 			if how = st.fenced(end.Claim, t.now); how != turn.Written {
 				return nil
 			}
-			if err := s.repaid(end.Turn); err != nil {
+			if err := s.repaid(t, end.Turn); err != nil {
 				return err
 			}
 			if err := errors.Join(t.insertMessages(end.Session, end.Messages), t.insertDeliveries(end)); err != nil {

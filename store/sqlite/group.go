@@ -25,6 +25,7 @@ type op struct {
 	name     string        // of its failpoints
 	behind   id.Turn       // nobody need wait: an error is owed to this turn
 	report   bool          // it is a report of a model, without which the turn goes on
+	told     told          // the debt that it fails for
 	done     chan struct{} // closed when err and panicked are final
 	err      error
 	panicked any
@@ -114,6 +115,8 @@ func (s *Store) commitGroup(group []*op) {
 		for _, o := range refused {
 			if err != nil {
 				o.err = s.judge(err) // what it failed for never was
+			} else {
+				s.settled(o.told)
 			}
 			o.end(o.err)
 		}
@@ -194,8 +197,8 @@ func (s *Store) settle(o *op, err error) {
 
 // runOne runs one write in the transaction and keeps how it went.
 func (s *Store) runOne(t *tx, o *op) {
-	t.ctx = o.ctx
-	defer func() { o.panicked = recover() }()
+	t.ctx, t.told = o.ctx, told{}
+	defer func() { o.panicked, o.told = recover(), t.told }()
 	if o.err = failpoint.Hit(o.name + ".begin"); o.err == nil {
 		o.err = s.judge(o.fn(t))
 	}
@@ -237,11 +240,24 @@ func (s *Store) owe(o *op) {
 // owes is why messages of a turn are not there. The caller holds the writer's turn, as in a transaction.
 func (s *Store) owes(t id.Turn) error { return s.owed[t].messages }
 
-// repaid is all that the turn must be told, once.
-func (s *Store) repaid(t id.Turn) error {
-	d := s.owed[t]
-	delete(s.owed, t)
-	return errors.Join(d.messages, d.report)
+// told is a debt that a write fails for.
+type told struct {
+	turn id.Turn
+	debt debt
+}
+
+// repaid is all that the turn must be told, once: the write in progress is to fail for it. The debt is there until the write
+// is told so, which it is not when the transaction of the others fails.
+func (s *Store) repaid(t *tx, of id.Turn) error {
+	t.told = told{of, s.owed[of]}
+	return errors.Join(t.told.debt.messages, t.told.debt.report)
+}
+
+// settled takes a debt away that was told. What came to it since is still owed.
+func (s *Store) settled(what told) {
+	if s.owed[what.turn] == what.debt {
+		delete(s.owed, what.turn)
+	}
 }
 
 // failed is whether the write itself failed, whatever became of its transaction.

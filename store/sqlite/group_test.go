@@ -236,3 +236,31 @@ func TestClosingWritesWhatWasTakenBehind(t *testing.T) {
 		t.Errorf("owed: %v", err)
 	}
 }
+
+// What a turn must be told about its writes is owed until it was told: the write that fails for it runs in a group, and when
+// the group's transaction fails it is told that instead.
+func TestADebtIsOwedUntilItIsTold(t *testing.T) {
+	s, _ := open(t, filepath.Join(t.TempDir(), "portcullis.db"))
+	bad := errors.New("no")
+	if err := s.behind(t.Context(), &op{behind: "trn_x", fn: func(*tx) error { return bad }}); err != nil {
+		t.Fatal(err)
+	}
+	ends := func(x *tx) error { return s.repaid(x, "trn_x") }
+	spoils := func(x *tx) error { // the transaction, at its end
+		return errors.Join(s.audit(x, record(s)), x.do("DROP TABLE audit_head"))
+	}
+	errs, _ := together(t, s, spoils, ends)
+	if errs[0] == nil || errs[1] == nil || errors.Is(errs[1], bad) {
+		t.Errorf("a group that is undone: %v", errs)
+	}
+	if err := s.owes("trn_x"); !errors.Is(err, bad) {
+		t.Errorf("owed after a group that is undone: %v", err)
+	}
+	audit := func(x *tx) error { return s.audit(x, record(s)) }
+	if errs, _ = together(t, s, audit, ends); errs[0] != nil || !errors.Is(errs[1], turn.ErrMessagesLost) || !errors.Is(errs[1], bad) {
+		t.Errorf("a group that is written: %v", errs)
+	}
+	if errs, _ = together(t, s, audit, ends); errs[0] != nil || errs[1] != nil || s.owes("trn_x") != nil {
+		t.Errorf("told again: %v, %v", errs, s.owes("trn_x"))
+	}
+}

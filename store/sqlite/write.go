@@ -21,6 +21,7 @@ type tx struct {
 	conn  *prepared
 	now   time.Time
 	bytes int  // of bound values
+	told  told // the debt that the write in progress fails for
 	head  link // the end of the audit's chain, once it was asked for
 }
 
