@@ -48,7 +48,7 @@ func (a *pluginAdapter) Invoke(ctx context.Context, call effect.Call) effect.Out
 	}
 	out := ready.Invoke(ctx, call)
 	if network != nil && out.Fault != nil && out.Fault.Code == wire.CodeDenied {
-		out.Remedy = network.Remedy()
+		out.Remedy = network.Remedy(out.Fault.Message)
 	}
 	return out
 }

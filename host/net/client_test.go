@@ -213,7 +213,7 @@ func TestRefusalsOfPrivateAddressesSayWhatToType(t *testing.T) {
 		if m := reply.Fault.Message; strings.Contains(m, "portcullis ") || strings.Contains(m, ".yaml") {
 			t.Errorf("the plugin is told what only the operator can do: %s", m)
 		}
-		if got := p.Remedy(); got != c.remedy {
+		if got := p.Remedy(reply.Fault.Message); got != c.remedy {
 			t.Errorf("remedy %q, want %q", got, c.remedy)
 		}
 	}

@@ -177,7 +177,7 @@ func (p *PluginHTTP) deny(ctx context.Context, x exchange, found []netip.Addr, v
 		where += " to " + x.target.Origin()
 	}
 	p.mu.Lock()
-	p.remedy = v.Remedy
+	p.refusal, p.remedy = v.Sentence, v.Remedy
 	p.mu.Unlock()
 	return faultf(code, "%s is refused (%s): %s", where, v.Reason, v.Sentence)
 }

@@ -3,6 +3,7 @@ package net
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/b3abf3ee/portcullis/policy/capability"
@@ -47,9 +48,10 @@ type PluginHTTP struct {
 	life     context.Context
 	end      context.CancelFunc
 
-	mu     sync.Mutex // guards what follows
-	lanes  map[string]*lane
-	remedy string
+	mu      sync.Mutex // guards what follows
+	lanes   map[string]*lane
+	refusal string // the sentence of the request that was refused last
+	remedy  string // of it
 }
 
 // Plugin makes the HTTP of one plugin call. An error means that the manifest's egress or credentials are not valid,
@@ -96,11 +98,15 @@ func (p *PluginHTTP) Close() {
 }
 
 // Remedy is what the operator would type or edit so that the request that was refused last is let through; empty when
-// nothing was refused, or nothing helps. It is for the operator alone: the plugin and the model behind it are told what was
-// refused, and not how that could be changed.
-func (p *PluginHTTP) Remedy() string {
+// nothing was refused, when nothing helps, and when said, the words of the call's own end, does not hold those of the refusal:
+// a plugin that is denied something else later does not end for the request. It is for the operator alone: the plugin and the
+// model behind it are told what was refused, and not how that could be changed.
+func (p *PluginHTTP) Remedy(said string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.refusal == "" || !strings.Contains(said, p.refusal) {
+		return ""
+	}
 	return p.remedy
 }
 

@@ -90,8 +90,11 @@ func TestEachLayerAloneRefuses(t *testing.T) {
 			if m := reply.Fault.Message; strings.Contains(m, "portcullis ") || strings.Contains(m, ".yaml") {
 				t.Errorf("the plugin is told what only the operator can do: %s", m)
 			}
-			if got := p.Remedy(); got != c.remedy {
+			if got := p.Remedy("the tool: " + reply.Fault.Message); got != c.remedy {
 				t.Errorf("remedy %q, want %q", got, c.remedy)
+			}
+			if got := p.Remedy("read notes.txt: not allowed"); got != "" {
+				t.Errorf("another fault has the remedy %q", got)
 			}
 			if n := w.questions(); n != 0 || len(w.dials()) != 0 {
 				t.Errorf("%d questions were asked", n)
@@ -153,8 +156,8 @@ func TestOpenManifestWithANamedGrant(t *testing.T) {
 		p := plugin(t, w.gate(b, "http://127.0.0.1:8080", "http://localhost:8080"), call)
 		reply, _ := get(t, p, c.url)
 		target, _ := egress.ParseURL(c.url)
-		if grant := "portcullis plugin grant web " + target.Capabilities()[0].String(); c.want == NotGranted && p.Remedy() != grant {
-			t.Errorf("%s with %s: remedy %q, want %q", c.url, c.grant, p.Remedy(), grant)
+		if grant := "portcullis plugin grant web " + target.Capabilities()[0].String(); c.want == NotGranted && p.Remedy(reply.Fault.Message) != grant {
+			t.Errorf("%s with %s: remedy %q, want %q", c.url, c.grant, p.Remedy(reply.Fault.Message), grant)
 		}
 		if got := b.all(); len(got) != 1 || got[0].Reason != c.want || (reply.Fault == nil) != (c.want == egress.Allowed) {
 			t.Errorf("%s with %s: audit %+v, reply %+v", c.url, c.grant, got, reply)
