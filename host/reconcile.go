@@ -55,8 +55,8 @@ func (h *Host) reconcileAfter(ctx context.Context, ended []turn.Recovered) {
 }
 
 // Reconcile asks the tool of an uncertain effect what became of it; see [effect.Runtime.Reconcile]. EffectNotFound,
-// NotUncertain and SettledBefore ask nobody. Settled means that it was asked: the record then holds the resolution, if there
-// is one now.
+// NotUncertain and SettledBefore ask nobody, but that it may have been settled while it was asked about: the record then holds
+// the word that stands. Settled means that it was asked: the record then holds the resolution, if there is one now.
 func (h *Host) Reconcile(ctx context.Context, by principal.Scope, e id.Effect) (effect.Record, effect.Reconciled, effect.Settling, error) {
 	rec, found, err := h.cfg.Store.Effect(ctx, by, e)
 	switch {
@@ -81,6 +81,12 @@ func (h *Host) Reconcile(ctx context.Context, by principal.Scope, e id.Effect) (
 		}, effect.Settled, nil
 	}
 	got, err := h.reconcile(ctx, open[i])
+	if err == nil && got.Before {
+		if rec, _, err = h.cfg.Store.Effect(ctx, by, e); err != nil {
+			return rec, got, "", fmt.Errorf("host: reconcile %s: %w", e, err)
+		}
+		return rec, got, effect.SettledBefore, nil
+	}
 	rec.Resolution = got.Resolution
 	return rec, got, effect.Settled, err
 }

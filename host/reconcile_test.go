@@ -2,11 +2,13 @@ package host_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/b3abf3ee/portcullis/conformance/conformancetest"
 	"github.com/b3abf3ee/portcullis/host"
@@ -203,6 +205,53 @@ steps:
 	}
 	rec, got, how, err := next.Reconcile(t.Context(), by, open[i].ID)
 	if err != nil || how != effect.Settled || got.Reason != "child_agent" || rec.Resolution.Verdict != "" {
+		t.Errorf("%+v, %+v, %q, %v", rec, got, how, err)
+	}
+}
+
+// outrun is a store in which somebody is faster than a plugin that is asked about an effect.
+type outrun struct {
+	*memory.Store
+	first *func(id.Effect) error
+}
+
+func (o outrun) Reconciled(ctx context.Context, e id.Effect, as effect.Resolution, r event.Record) (effect.Settling, error) {
+	if err := (*o.first)(e); err != nil {
+		return "", err
+	}
+	return o.Store.Reconciled(ctx, e, as, r)
+}
+
+// What a person says while the plugin is asked stands, and is told as what was settled before.
+func TestAPersonWhoSettlesWhileThePluginIsAskedIsHeard(t *testing.T) {
+	h := ledger(t)
+	var name id.Effect
+	killed := h.open(func(c *host.Config) { c.Store = dying{h.store, false} })
+	_, _, err := killed.Call(t.Context(), host.Request{}, "ledger.book", []byte(`{"for":"tea","amount":3}`), turn.Observer{
+		Stage: func(s effect.Stage) { name = s.Effect },
+	})
+	if err == nil {
+		t.Fatal("the host did not die")
+	}
+	first := func(id.Effect) error { return errKilled } // the next host asks when it begins, and cannot write it down
+	on := h.open(func(c *host.Config) { c.Store = outrun{h.store, &first} })
+	by, err := on.Operator(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	as := effect.Resolution{Verdict: effect.NotHappened, Reason: "I looked"}
+	first = func(e id.Effect) error {
+		as.By, as.At = by.PrincipalID(), time.Now()
+		_, how, err := h.store.ResolveEffect(t.Context(), by, e, as, event.Record{
+			ID: id.NewSource(time.Now, rand.Reader).Event(), At: as.At, Kind: event.EffectResolved, Principal: as.By,
+		})
+		if err != nil || how != effect.Settled {
+			t.Errorf("%q, %v", how, err)
+		}
+		return nil
+	}
+	rec, got, how, err := on.Reconcile(t.Context(), by, name)
+	if err != nil || how != effect.SettledBefore || !got.Before || rec.Resolution.Verdict != as.Verdict || rec.Resolution.By != by.PrincipalID() {
 		t.Errorf("%+v, %+v, %q, %v", rec, got, how, err)
 	}
 }

@@ -64,17 +64,16 @@ const (
 	ReasonCommitted = "reconciled_committed"
 	ReasonNotFound  = "reconciled_not_found"
 
-	ReasonToolGone      = "tool_gone"       // the core does not have the tool any more
-	ReasonToolChanged   = "tool_changed"    // another plugin or version offers it, or it is not of that recovery any more
-	ReasonArguments     = "arguments_gone"  // a part of them was secret and not kept, so nobody can ask about this very call
-	ReasonWorkspaceGone = "workspace_gone"  // it worked on files, and in which workspace is not kept
-	ReasonCannotTell    = "cannot_tell"     // the adapter has no way to ask
-	ReasonNotAllowed    = "not_allowed"     // the call would be denied today
-	ReasonNoSecret      = "no_secret"       // a credential that asking needs is not available
-	ReasonNotRecorded   = "not_recorded"    // what the tool said could not be stored
-	reasonAdapterPanic  = "adapter_panic"   // the host's own fault
-	reasonBadAnswer     = "adapter_status"  // the same
-	reasonSettledBefore = "settled_already" // a person was faster; their word stands
+	ReasonToolGone      = "tool_gone"      // the core does not have the tool any more
+	ReasonToolChanged   = "tool_changed"   // another plugin or version offers it, or it is not of that recovery any more
+	ReasonArguments     = "arguments_gone" // a part of them was secret and not kept, so nobody can ask about this very call
+	ReasonWorkspaceGone = "workspace_gone" // it worked on files, and in which workspace is not kept
+	ReasonCannotTell    = "cannot_tell"    // the adapter has no way to ask
+	ReasonNotAllowed    = "not_allowed"    // the call would be denied today
+	ReasonNoSecret      = "no_secret"      // a credential that asking needs is not available
+	ReasonNotRecorded   = "not_recorded"   // what the tool said could not be stored
+	reasonAdapterPanic  = "adapter_panic"  // the host's own fault
+	reasonBadAnswer     = "adapter_status" // the same
 )
 
 // Reconciled is how asking about an uncertain effect ended.
@@ -83,6 +82,7 @@ type Reconciled struct {
 	Resolution Resolution // what is settled now; empty when nothing is
 	Reason     string     // stable code; of AnswerUnknown why
 	Sentence   string     // for the operator: why it stays uncertain; redacted
+	Before     bool       // it was settled while the tool was asked, so that its answer counts for nothing: the first word stands
 }
 
 // byPlugin names a plugin as who settled an effect.
@@ -182,8 +182,10 @@ func (r *Runtime) settle(ctx context.Context, p *passage, u Unsettled, got Recon
 	switch {
 	case err != nil:
 		return r.unsettled(ctx, p, Reconciliation{Reason: ReasonNotRecorded, Detail: "what it said could not be stored: `portcullis store check`"})
+	case how == SettledBefore:
+		return Reconciled{Answer: got.Answer, Reason: string(how), Before: true}
 	case how != Settled:
-		return r.unsettled(ctx, p, Reconciliation{Reason: reasonSettledBefore, Detail: "it was settled meanwhile, and the first word stands"})
+		return r.unsettled(ctx, p, Reconciliation{Reason: ReasonNotRecorded, Detail: "what it said could not be stored: the effect is not an uncertain one"})
 	}
 	return Reconciled{Answer: got.Answer, Resolution: as, Reason: as.Reason}
 }

@@ -86,8 +86,12 @@ func TestATellingToolIsAskedAboutTheVeryCall(t *testing.T) {
 			t.Errorf("%s: stored %+v", answer, e)
 		}
 		again := f.runtime.Reconcile(t.Context(), u, f.turn, f.catalog(effect.Setup{}, one))
-		if again.Answer != effect.AnswerUnknown || f.stored(t, u).Resolution.Verdict != want {
+		if !again.Before || again.Resolution.Verdict != "" || f.stored(t, u).Resolution.Verdict != want {
 			t.Errorf("%s: again %+v", answer, again)
+		}
+		recs, err := f.store.Events(t.Context(), f.turn.Principal(), turn.EventQuery{Kind: event.EffectUnsettled, Limit: 10})
+		if err != nil || len(recs) != 0 {
+			t.Errorf("%s: on record as unsettled: %+v, %v", answer, recs, err)
 		}
 	}
 }

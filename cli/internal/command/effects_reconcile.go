@@ -40,6 +40,10 @@ func (s *shell) reconcileEffect(c *cli.Context, name id.Effect) error {
 			}
 		}
 		return s.out.Answer(s.foundEffect(e), func(t *console.Text) {
+			if got.Before {
+				t.Say("%s was settled while its plugin was asked: %s; the first word stands", e.ID, settledWords(e.Resolution))
+				return
+			}
 			if how == effect.SettledBefore {
 				t.Say("%s is settled already: %s; nobody was asked", e.ID, settledWords(e.Resolution))
 				return
