@@ -39,7 +39,7 @@ func TestDefaultHostCommentsAreTrue(t *testing.T) {
 	providers := strings.ReplaceAll(text[begin:end], "#   ", "  ")
 	text = strings.Replace(text[:begin], "providers: {}", "providers:", 1) + providers + text[end:]
 	text = strings.Replace(text, "  # risks:\n  #   high", "  risks:\n    high", 1)
-	text = strings.Replace(text, "allow_private: []\n  # -", "allow_private:\n  -", 1)
+	text = strings.Replace(text, "allow_private: [] # without the [] when entries follow\n  # -", "allow_private:\n  -", 1)
 	c, err := hostWith(t, text)
 	if err != nil {
 		t.Fatal(err)
