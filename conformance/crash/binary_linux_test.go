@@ -187,7 +187,7 @@ steps:
 // TestKilledProgram kills the real program at random moments of a turn that acts outside twice, life after life over one
 // home, and holds each life to what the other side saw. The next life is the restart.
 func TestKilledProgram(t *testing.T) {
-	kills := 500 / stride(t, 25)
+	kills := 500 / stride(t, 50)
 	world := newOutside(t)
 	var all sync.WaitGroup
 	var mu sync.Mutex

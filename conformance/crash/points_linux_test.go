@@ -291,7 +291,7 @@ func injected(log string) (bool, error) {
 }
 
 func TestKilledAtEverySystemCall(t *testing.T) {
-	step := stride(t, 9)
+	step := stride(t, 18)
 	for _, call := range []string{"pwrite64", "fdatasync", "fsync", "ftruncate"} {
 		sum := sweep(t, call, "signal=SIGKILL", step)
 		sum.report(t, "kill at "+call)
@@ -302,7 +302,7 @@ func TestKilledAtEverySystemCall(t *testing.T) {
 }
 
 func TestTheDiskFailsAtEverySystemCall(t *testing.T) {
-	step := stride(t, 15)
+	step := stride(t, 30)
 	for _, one := range []struct{ call, inject string }{
 		{"pwrite64", "error=EIO"}, {"pwrite64", "error=ENOSPC"}, {"fdatasync", "error=EIO"}, {"fsync", "error=EIO"}, {"ftruncate", "error=EIO"},
 	} {

@@ -35,7 +35,7 @@ func commits(log []byte) (ends []int) {
 // committed in the part that is whole is there, nothing half-written is, and the next host goes on.
 func TestTornLogsKeepWhatWasWhole(t *testing.T) {
 	const all = 2000
-	step := stride(t, 20)
+	step := stride(t, 40)
 	images := all / step
 	exe, err := withPoints()
 	if err != nil {
