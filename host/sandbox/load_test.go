@@ -120,9 +120,9 @@ func TestUngrantedImportsAreRefused(t *testing.T) {
 			word := imp.Needs
 			switch word {
 			case "net.fetch":
-				word = "net.fetch:<host>"
+				word = "net.fetch:HOST"
 			case "secret.bind":
-				word = "secret.bind:<NAME>"
+				word = "secret.bind:NAME"
 			}
 			_, err := e.LoadForeign(t.Context(), sandbox.Foreign{Name: "web", Wasm: wasm, Exports: []string{"run"}, Granted: everything &^ grant})
 			wantRefused(t, err, sandbox.CodeNotGranted, "plugin web asks for "+fn+", not granted: `portcullis plugin grant web "+word+"`")

@@ -35,7 +35,7 @@ func ParseGrant(text string) (Grant, error) {
 	case wild && f.arg == none:
 		return Grant{}, bad(text, "%s takes no argument: write %s", n, n)
 	case wild && f.arg == secret:
-		return Grant{}, bad(text, "secrets are granted one by one: write secret.bind:<NAME>")
+		return Grant{}, bad(text, "secrets are granted one by one: write secret.bind:NAME")
 	case wild && f.arg == word && n.arg != "":
 		return Grant{}, bad(text, "%s has nothing below it: write %s", n, n)
 	case wild && f.arg == host && n.arg != "":
