@@ -86,7 +86,10 @@ func openCore(home, id string) (*os.Root, error) {
 		info, err := root.Lstat(filepath.FromSlash(at))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, refuse(at, "does not exist%s; make it, or run `portcullis init`", others(root))
+			if id == DefaultID {
+				return nil, refuse(at, "does not exist%s; `portcullis init` makes it", others(root))
+			}
+			return nil, refuse(at, "does not exist%s; a core is that folder with %s and %s in it, and can begin as a copy of another", others(root), AgentFile, path.Join(SurfaceFolder, SoulFile))
 		case err != nil:
 			return nil, fmt.Errorf("core: look at %s: %w", at, err)
 		case !info.IsDir():

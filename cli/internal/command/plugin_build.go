@@ -104,6 +104,10 @@ func (s *shell) buildOne(c *cli.Context, typed string) error {
 
 func (s *shell) buildAll(c *cli.Context) error {
 	source, err := s.bundled("")
+	if p := buildProblem(err); p != nil {
+		p.Cause, p.Remedy = err, "run the command in a checkout of Portcullis; a plugin of your own is built with `portcullis plugin build DIR`"
+		return p
+	}
 	if err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func (s *shell) testPolicy(c *cli.Context) (err error) {
 	defer with.close()
 	answer := tableAnswer{File: file, Rows: []rowAnswer{}}
 	for _, row := range table.Rows {
-		got, err := with.hold(c.Context, row)
+		got, err := with.hold(c.Context, file, row)
 		if err != nil {
 			return err
 		}
@@ -104,15 +104,19 @@ func (e *explainers) close() {
 	}
 }
 
-// hold holds one row against the rules.
-func (e *explainers) hold(ctx context.Context, row core.Row) (rowAnswer, error) {
+// hold holds one row of the table in file against the rules.
+func (e *explainers) hold(ctx context.Context, file string, row core.Row) (rowAnswer, error) {
 	key := supposition{row.Core, row.As}
 	x, ok := e.made[key]
 	if !ok {
 		var err error
 		x, err = e.h.Explainer(ctx, host.Supposed{Core: row.Core, Workspace: e.s.workspace(), As: principal.Authority(row.As), Rules: true})
 		if err != nil {
-			return rowAnswer{}, e.s.noCore(ctx, e.h, row.Core, err)
+			err = e.s.noCore(ctx, e.h, row.Core, err)
+			if p := (*console.Problem)(nil); errors.As(err, &p) && row.Core != "" {
+				p.Remedy = fmt.Sprintf("write another core in the row at %s:%d, or at the top of the table; `portcullis core list` shows them", file, row.At.Line)
+			}
+			return rowAnswer{}, err
 		}
 		e.made[key] = x
 	}

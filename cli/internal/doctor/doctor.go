@@ -165,7 +165,11 @@ func (e *examination) config(ctx context.Context) (core.HostConfig, bool) {
 func (e *examination) faults(code string, err error) {
 	faults := core.Faults(err)
 	for _, f := range faults {
-		e.add(code, Error, f.Error(), "edit "+e.home.Join(f.Path))
+		remedy := "edit " + e.home.Join(f.Path)
+		if _, err := os.Lstat(e.home.Join(f.Path)); f.Path == core.HostFile && errors.Is(err, os.ErrNotExist) {
+			remedy = "portcullis init"
+		}
+		e.add(code, Error, f.Error(), remedy)
 	}
 	if len(faults) == 0 {
 		e.problem(code, err, "mend the file, or write the default one with `portcullis init --force`")

@@ -229,6 +229,10 @@ func (e *examination) secrets(ctx context.Context, settings core.HostConfig) {
 		e.problem("secrets.identity", err, "portcullis secrets list")
 		return
 	}
+	if len(kept) == 0 { // there may be no identity either: the first secret makes it
+		e.ok("secrets.identity", "no secrets are kept")
+		return
+	}
 	e.ok("secrets.identity", fmt.Sprintf("%d secrets are kept, and %s decrypts them", len(kept), vault.Where()))
 	for _, one := range kept {
 		if !one.Expires.IsZero() && !time.Now().Before(one.Expires) {
