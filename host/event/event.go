@@ -59,6 +59,18 @@ const (
 	TaskCancelled   Kind = "task.cancelled"        // of one that no worker had
 )
 
+// Kinds are all of them, in the order above.
+func Kinds() []Kind {
+	return []Kind{
+		SessionCreated, SessionEnded, TurnStarted, TurnFinished, TurnRecovered, TurnCancelAsked, EffectDenied, EffectStarted,
+		EffectFinished, EffectResolved, EffectUnsettled, ApprovalAsked, ApprovalDecided, ApprovalRefused, ApprovalRevoked,
+		PluginGranted, PluginRevoked, PluginInstalled, PluginRemoved, OperatorIssued, LookupDenied, LegacyAccessed,
+		EgressDecided, SecretSet, SecretRotated, SecretRemoved, SecretBound, DeliveryStarted, DeliverySettled,
+		DeliveryRecovered, DeliveryRequeued, DeliveryDropped, TaskQueued, TaskStarted, TaskFinished, TaskLost, TaskCancelAsked,
+		TaskCancelled,
+	}
+}
+
 // Bounds of one record. A text over its bound is cut by [Clean], never refused: an audit row must not be lost
 // because a name was long.
 const (

@@ -2,6 +2,11 @@ package event_test
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -29,5 +34,30 @@ func TestCleanBoundsARecordAndKeepsItsOrder(t *testing.T) {
 	}
 	if len(r.Fields) != event.MaxFields+5 || len(r.Fields[0].Value) != 2*event.MaxFieldBytes {
 		t.Fatal("Clean changed its argument")
+	}
+}
+
+func TestKindsHasEveryKindOnce(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "event.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var written []event.Kind
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok {
+			return true
+		}
+		if of, ok := spec.Type.(*ast.Ident); ok && of.Name == "Kind" {
+			name, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			written = append(written, event.Kind(name))
+		}
+		return true
+	})
+	if len(written) == 0 || !slices.Equal(event.Kinds(), written) {
+		t.Errorf("the constants are\n%v\nand Kinds says\n%v", written, event.Kinds())
 	}
 }

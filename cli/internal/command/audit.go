@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,7 +102,9 @@ func auditQuery(c *cli.Context) (q turn.EventQuery, err error) {
 			return q, err
 		}
 	}
-	q.Kind = event.Kind(c.String("kind"))
+	if q.Kind, err = auditKind(c.String("kind")); err != nil {
+		return q, err
+	}
 	if !c.Bool("all") && q.Kind == "" && q.Session == "" && q.Turn == "" {
 		q.Without = event.OperatorIssued
 	}
@@ -126,4 +129,22 @@ func since(text string, now time.Time) (time.Time, error) {
 	p := usage("--since %q is not a time", console.Cut(text, 40))
 	p.Remedy = "write --since=2026-01-31, --since=2026-01-31T12:00:00Z or --since=90m"
 	return time.Time{}, p
+}
+
+// auditKind reads a kind, or nothing. What is no kind has no record, which would look as if nothing had happened.
+func auditKind(text string) (event.Kind, error) {
+	kinds := event.Kinds()
+	if text == "" || slices.Contains(kinds, event.Kind(text)) {
+		return event.Kind(text), nil
+	}
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = string(k)
+	}
+	p := usage("--kind %q is no kind of record", console.Cut(text, 60))
+	p.Remedy = "the kinds are " + strings.Join(names, ", ")
+	if near := nearest(text, names); near != "" {
+		p.Remedy = "did you mean " + near + "?"
+	}
+	return "", p
 }

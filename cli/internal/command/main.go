@@ -200,6 +200,11 @@ func (s *shell) globalFlags() []cli.Flag {
 }
 
 func (s *shell) readGlobals(c *cli.Context) error {
+	if c.IsSet("home") && c.String("home") == "" {
+		p := usage("--home is empty")
+		p.Remedy = "name a folder with --home DIR, or leave it out"
+		return p
+	}
 	s.flags = global{home: c.String("home"), workspace: c.String("workspace"), logLevel: c.String("log-level")}
 	if !slices.Contains([]string{"debug", "info", "warn", "error", "off"}, s.flags.logLevel) {
 		return usage("log level %q is not one of debug, info, warn, error, off", s.flags.logLevel)

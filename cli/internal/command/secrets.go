@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -164,6 +165,19 @@ func (s *shell) changeSecret(c *cli.Context, kind event.Kind, do func(context.Co
 	name, err := secret.ParseName(c.Args().First())
 	if err != nil {
 		return err
+	}
+	if kind == event.SecretRotated { // said before a value is asked for that nothing would take
+		vault, err := vaultIn(c.Context, home)
+		if err != nil {
+			return err
+		}
+		kept, err := vault.List(c.Context)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(kept, func(e secret.Entry) bool { return e.Name == name }) {
+			return secret.ErrUnknown
+		}
 	}
 	content, err := s.secretContent(c, name)
 	if err != nil {
