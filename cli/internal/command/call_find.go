@@ -7,8 +7,11 @@ import (
 	"strings"
 
 	"github.com/b3abf3ee/portcullis/host"
+	"github.com/b3abf3ee/portcullis/host/child"
 	"github.com/b3abf3ee/portcullis/host/core"
 	"github.com/b3abf3ee/portcullis/host/exec"
+	"github.com/b3abf3ee/portcullis/host/task"
+	"github.com/b3abf3ee/portcullis/host/turn"
 )
 
 // findTool says what to do about a tool that a core does not have: pin the installed plugin that has it, or type the
@@ -23,6 +26,14 @@ func findTool(ctx context.Context, h *host.Host, coreID, tool string) (string, e
 		return "the host has it, for cores with the capability: add process.exec to capabilities in " + at, nil
 	case exec.ShellTool:
 		return "the host has it, for cores that switch it on: add process.exec to capabilities and shell: true below process in " + at, nil
+	case turn.AskTool:
+		return "the host has it, for turns of an agent: add tool.call:* or tool.call:" + tool + " to capabilities in " + at, nil
+	case child.Tool:
+		return "the host has it, for cores with the capability: add agents.spawn:CORE to capabilities in " + at + ", CORE being the core that may be started", nil
+	case exec.StartTool:
+		return "the host has it, for cores with both capabilities: add process.exec and task.control to capabilities in " + at, nil
+	case task.ListTool, task.StatusTool, task.LogsTool, task.CancelTool:
+		return "the host has it, for cores with the capability: add task.control to capabilities in " + at, nil
 	}
 	installed, err := h.Plugins().List(ctx)
 	if err != nil {
