@@ -81,14 +81,22 @@ func (r fireRunner) Run(ctx context.Context, t task.Task, c task.Control) task.O
 		req.Selector = turn.Selector{Kind: turn.Fresh} // the session that runs share was ended: they go on in another one
 		res, err = h.fire(ctx, req, c)
 	}
+	return h.fired(ctx, res, err)
+}
+
+// fired is what the end of a turn is of its run. What is uncertain stays so, also when the run was told to end.
+func (h *Host) fired(ctx context.Context, res turn.Result, err error) task.Outcome {
+	var rejected *turn.RejectedError
 	switch {
 	case res.Outcome() == turn.Completed: // whatever was asked meanwhile
+	case err == nil && (res.Outcome() == turn.Indeterminate || res.Outcome() == turn.Lost): // also when it was told to end
+		return h.taskUncertain(ctx, "turn_"+string(res.Outcome()), res.Sentence())
+	case err != nil && !errors.As(err, &rejected):
+		return h.taskUncertain(ctx, "turn_uncertain", err.Error())
 	case ctx.Err() != nil:
 		return task.Outcome{State: task.Cancelled, Reason: task.ReasonCancelled}
-	case errors.As(err, &rejected):
-		return h.taskFailed(ctx, rejected.Reason, rejected.Sentence)
 	case err != nil:
-		return h.taskFailed(ctx, "turn_uncertain", err.Error())
+		return h.taskFailed(ctx, rejected.Reason, rejected.Sentence)
 	}
 	reply := h.Hidden(ctx).Text(redact.ForDurable, res.Reply())
 	switch res.Outcome() {

@@ -2,10 +2,12 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
 	"github.com/b3abf3ee/portcullis/host/approval"
+	"github.com/b3abf3ee/portcullis/host/authority"
 	"github.com/b3abf3ee/portcullis/host/binding"
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/event"
@@ -78,11 +80,18 @@ func (r programRunner) Run(ctx context.Context, t task.Task, c task.Control) tas
 		}
 	}
 	bound, err := r.h.restore(ctx, ready, t)
-	if err != nil {
+	var unowned *authority.UnownedError
+	switch {
+	case errors.As(err, &unowned):
 		return r.h.taskFailed(ctx, task.ReasonOwnerChanged, err.Error())
+	case err != nil:
+		return r.h.taskFailed(ctx, "authority_unavailable", err.Error())
 	}
 	session, found, err := r.h.cfg.Store.Session(ctx, bound.Principal(), t.Session)
-	if err != nil || !found || !session.Ended.IsZero() {
+	if err != nil {
+		return r.h.taskFailed(ctx, "session_unreadable", err.Error())
+	}
+	if !found || !session.Ended.IsZero() {
 		return r.h.taskFailed(ctx, turn.RejectEnded, fmt.Sprintf("session %s was ended, so that nothing begins in it any more", t.Session))
 	}
 	hide, err := r.h.hidden(ctx, redact.Set{})
@@ -131,7 +140,12 @@ func (h *Host) taskFailed(ctx context.Context, reason, words string) task.Outcom
 	if ctx.Err() != nil {
 		return task.Outcome{State: task.Cancelled, Reason: task.ReasonCancelled}
 	}
-	return task.Outcome{State: task.Failed, Reason: reason, Summary: h.Hidden(ctx).Text(redact.ForDurable, words)}
+	return h.taskUncertain(ctx, reason, words)
+}
+
+// taskUncertain is the end of a task of which it is not known what it did: that it was told to end takes nothing of that back.
+func (h *Host) taskUncertain(ctx context.Context, reason, words string) task.Outcome {
+	return task.Outcome{State: task.Failed, Reason: reason, Summary: h.Hidden(context.WithoutCancel(ctx)).Text(redact.ForDurable, words)}
 }
 
 // courier is the host's, with a note at the tasks that wait. There is none where nobody waits for an answer.

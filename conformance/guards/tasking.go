@@ -20,11 +20,12 @@ func tasking() []guard {
 		{"told-once", "store/memory/task.go", "w.Session != t.rec.Session || w.Notice != task.Waiting ||", "w.Session != t.rec.Session ||", inMemory, steps + "the_end_of_a_task_is_told_once,_with_its_message"},
 		{"beaten-while-it-runs", "host/task/work.go", "beating.Go(func() { w.beat(run, k, cancel, quit) })", "", inTask, "TestALongTaskKeepsItsClaim"},
 		{"approved-plan-of-a-task", "host/exec/background.go", "if plan.Digest(string(told.Arguments)) != t.Digest {", "if false {", inExec, "TestABackgroundProgramIsHeldToItsApproval"},
+		{"uncertain-before-cancelled", "host/schedules.go", "\t\treturn h.taskUncertain(ctx, \"turn_uncertain\", err.Error())", "\t\treturn h.taskFailed(ctx, \"turn_uncertain\", err.Error())", inHost, "TestACancelledRunHidesNothingUncertain"},
 		{"places-of-each-kind", "host/task/worker.go", "Which{kind, w.cfg.Only}", "Which{\"\", w.cfg.Only}", inTask, "TestEachKindHasItsOwnPlaces"},
 		{"one-task-alone", "host/task/worker.go", "Which{kind, w.cfg.Only}", "Which{kind, \"\"}", inTask, "TestAWorkerForOneTaskLeavesTheOthers"},
 		{"arguments-of-a-task-byte-for-byte", "host/exec/start.go", "\te.SetEscapeHTML(false)\n", "", inExec, "TestABackgroundProgramIsToldWhatWasApproved"},
 		{"grants-when-a-task-runs", "host/tasks.go", "if err != nil || !ready.core.Capabilities().Meets(need) {", "if _ = need; err != nil {", inExec, "TestABackgroundProgramIsHeldToItsApproval"},
-		{"no-task-in-an-ended-session", "host/tasks.go", "!found || !session.Ended.IsZero() {", "!found || !session.Ended.IsZero() && false {", inExec, "TestABackgroundProgramIsHeldToItsApproval"},
+		{"no-task-in-an-ended-session", "host/tasks.go", "if !found || !session.Ended.IsZero() {", "if !found || !session.Ended.IsZero() && false {", inExec, "TestABackgroundProgramIsHeldToItsApproval"},
 		{"log-bounded-in-bytes", "store/sqlite/tasklog.go", "all.LogBytes-task.MaxLogBytes", "int64(0)", inSQLite, "TestALogTakesNoMoreRoomThanItMay"},
 	}
 }
