@@ -42,10 +42,11 @@ func (h *Host) Scheduled(ctx context.Context) ([]task.Schedule, error) {
 	return out, nil
 }
 
-// ScheduleOf is a schedule of a core as a [task.Scheduler] takes it. Its title hides what hide says.
+// ScheduleOf is a schedule of a core as a [task.Scheduler] takes it: what it keeps of the texts hides what hide says, as a turn
+// hides its input.
 func ScheduleOf(coreID string, s core.Schedule, hide redact.Set) task.Schedule {
 	return task.Schedule{
-		Core: coreID, ID: s.ID, Title: hide.Text(redact.ForDurable, s.Prompt), Prompt: s.Prompt, Session: s.Session, Enabled: s.Enabled,
+		Core: coreID, ID: s.ID, Title: hide.Text(redact.ForDurable, s.Prompt), Prompt: hide.Text(redact.ForModel, s.Prompt), Session: s.Session, Enabled: s.Enabled,
 		Digest: s.Digest(), Latest: s.Latest,
 	}
 }
@@ -103,7 +104,7 @@ func (h *Host) fired(ctx context.Context, res turn.Result, err error) task.Outco
 	case turn.Completed:
 		return task.Outcome{State: task.Succeeded, Summary: reply}
 	case turn.NeedsUser:
-		return task.Outcome{State: task.Failed, Reason: "needs_user", Summary: "it asked, and nobody is there to answer a run of a schedule: " + reply}
+		return task.Outcome{State: task.Failed, Reason: task.ReasonNeedsUser, Summary: "it asked, and nobody is there to answer a run of a schedule: " + reply}
 	case turn.Cancelled:
 		return task.Outcome{State: task.Cancelled, Reason: task.ReasonCancelled}
 	}

@@ -24,8 +24,9 @@ func Workspace(t task.Task) (string, error) {
 	return s.Workspace, nil
 }
 
-// Background runs the program of a task under what the core says now: what was taken back since does not run, and neither
-// does what is no longer what was approved, word for word and file for file. hide is what no log or summary may show.
+// Background runs the program of a task under what the core says now: a program or a capability that was taken back since does not
+// run, and neither does what is no longer what was approved, word for word and file for file. The approval itself was used when
+// the task was queued; `portcullis tasks cancel` takes a queued task back. hide is what no log or summary may show.
 // When ctx ends the program is stopped, with everything it started.
 func (s *Source) Background(ctx context.Context, turn binding.Turn, t task.Task, c task.Control, hide redact.Set) task.Outcome {
 	failed := func(reason, summary string) task.Outcome {
@@ -72,7 +73,7 @@ func ended(out effect.Outcome, limit time.Duration, failed func(reason, summary 
 	case effect.Cancelled:
 		return task.Outcome{State: task.Cancelled, Reason: task.ReasonCancelled}
 	case effect.TimedOut:
-		return failed("timed_out", fmt.Sprintf("it did not end and was stopped after %s", limit))
+		return failed(task.ReasonTimedOut, fmt.Sprintf("it did not end and was stopped after %s", limit))
 	case effect.Succeeded:
 	default:
 		return failed(out.Reason, out.Detail)
@@ -87,7 +88,7 @@ func ended(out effect.Outcome, limit time.Duration, failed func(reason, summary 
 	}
 	summary := how + after("\n", tail(hide.Text(redact.ForDurable, r.Stdout), 1800)) + after("\nstderr:\n", tail(hide.Text(redact.ForDurable, r.Stderr), 1800))
 	if r.Code != 0 || r.Signal != "" {
-		return task.Outcome{State: task.Failed, Reason: "exit_code", Summary: summary}
+		return task.Outcome{State: task.Failed, Reason: task.ReasonExitCode, Summary: summary}
 	}
 	return task.Outcome{State: task.Succeeded, Summary: summary}
 }

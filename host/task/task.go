@@ -102,3 +102,20 @@ const (
 	ReasonOwnerChanged = "owner_changed"  // its session has not the owner any more that it was queued for
 	ReasonRunnerFault  = "runner_fault"   // the runner broke down
 )
+
+// Reasons with which a runner says that the summary is the task's own word.
+const (
+	ReasonExitCode  = "exit_code"  // the program said no; the summary is what it printed
+	ReasonTimedOut  = "timed_out"  // its time was over
+	ReasonNeedsUser = "needs_user" // the run asked, and nobody was there
+)
+
+// Said is the summary as far as a model may read it: what the task itself made. What the host says of one that did not run
+// is the operator's, with its paths and remedies: `portcullis tasks show` has it whole.
+func (t Task) Said() string {
+	switch {
+	case t.State == Succeeded, t.Reason == ReasonExitCode, t.Reason == ReasonTimedOut, t.Reason == ReasonNeedsUser, t.Summary == "":
+		return t.Summary
+	}
+	return "the operator can see why"
+}

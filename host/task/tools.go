@@ -116,7 +116,7 @@ func statusOf(t Task) status {
 		return t.UTC().Format(time.RFC3339)
 	}
 	return status{
-		t.ID, t.Kind, t.Title, t.State, t.State.Held(), t.Unwanted && !t.State.Ended(), t.Reason, t.Summary, at(t.Created), at(t.Started), at(t.Ended),
+		t.ID, t.Kind, t.Title, t.State, t.State.Held(), t.Unwanted && !t.State.Ended(), t.Reason, t.Said(), at(t.Created), at(t.Started), at(t.Ended),
 	}
 }
 

@@ -420,3 +420,27 @@ func TestALogIsCutIntoAppendsBehindItsLines(t *testing.T) {
 		}
 	})
 }
+
+// A model reads what a task made, and not what the host tells the operator of one that did not run.
+func TestAModelReadsOnlyWhatTheTaskSaid(t *testing.T) {
+	for _, c := range []struct {
+		state  task.State
+		reason string
+		own    bool
+	}{
+		{task.Succeeded, "", true},
+		{task.Failed, task.ReasonExitCode, true},
+		{task.Failed, task.ReasonTimedOut, true},
+		{task.Failed, task.ReasonNeedsUser, true},
+		{task.Failed, "program_not_listed", false},
+		{task.Failed, "core_unusable", false},
+		{task.Failed, task.ReasonOwnerChanged, false},
+		{task.Failed, "turn_failed", false},
+		{task.Lost, task.ReasonLeaseExpired, false},
+	} {
+		k := task.Task{State: c.state, Reason: c.reason, Summary: "add git to process.programs in /home/ann/agent.yaml"}
+		if got := k.Said(); (got == k.Summary) != c.own || !c.own && strings.Contains(got, "/home") {
+			t.Errorf("%s, %s: the model reads %q", c.state, c.reason, got)
+		}
+	}
+}

@@ -60,10 +60,14 @@ func (s *Store) SeeSchedule(ctx context.Context, core, schedule, digest string, 
 	}
 	err := s.reader.row(ctx, known, core, schedule).Scan(&have, &cursor)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && have != digest {
-		cursor = now.UnixMilli()
 		err = s.write(ctx, func(t *tx) error {
-			return t.must(`INSERT INTO schedules (core, schedule, digest, cursor_at) VALUES (?, ?, ?, ?)
-				ON CONFLICT (core, schedule) DO UPDATE SET digest = excluded.digest, cursor_at = excluded.cursor_at`, core, schedule, digest, cursor)
+			// Whoever saw it first has set the cursor, which stays.
+			if _, err := t.exec(`INSERT INTO schedules (core, schedule, digest, cursor_at) VALUES (?, ?, ?, ?)
+				ON CONFLICT (core, schedule) DO UPDATE SET digest = excluded.digest, cursor_at = excluded.cursor_at
+				WHERE schedules.digest <> excluded.digest`, core, schedule, digest, now.UnixMilli()); err != nil {
+				return err
+			}
+			return t.row(known, core, schedule).Scan(&have, &cursor)
 		})
 	}
 	if err != nil {

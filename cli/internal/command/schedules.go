@@ -25,7 +25,7 @@ func (s *shell) schedules() *cli.Command {
 			{Name: "next", Usage: "show the next times of one schedule", ArgsUsage: "SCHEDULE", Action: s.nextTimes, Flags: []cli.Flag{of, limitFlag(5)}},
 			{
 				Name: "run", Usage: "run a schedule now, whatever it says of when and whether", ArgsUsage: "SCHEDULE", Action: s.runSchedule,
-				Description: "Beside a process that runs in the home (portcullis serve), the run is queued for that one; else it runs here.",
+				Description: "Beside another process in the home the run is queued for one that works (portcullis serve or chat); else it runs here.",
 				Flags:       []cli.Flag{of, waitFlag()},
 			},
 		},
@@ -34,7 +34,7 @@ func (s *shell) schedules() *cli.Command {
 
 // waitFlag is how long a run waits for a decision of another terminal.
 func waitFlag() cli.Flag {
-	return &cli.DurationFlag{Name: "wait", Value: 10 * time.Minute, Usage: "how long a call waits for `portcullis approvals allow` in another terminal; 0: it is denied"}
+	return &cli.DurationFlag{Name: "wait", Value: 10 * time.Minute, Usage: "`DURATION` a call waits for a decision in another terminal (portcullis approvals allow); 0: it is denied"}
 }
 
 // scheduleAnswer is a schedule in a document.
@@ -191,7 +191,7 @@ func (s *shell) runSchedule(c *cli.Context) error {
 	}
 	if other {
 		return s.out.Answer(taskOf(queued), func(t *console.Text) {
-			t.Say("%s %s: the process that runs in this home runs it; `portcullis tasks show %s` says how it went", console.Good("queued:"), queued.ID, queued.ID)
+			t.Say("%s %s: a host that works (portcullis serve or chat) runs it; `portcullis tasks show %s` says how it went", console.Good("queued:"), queued.ID, queued.ID)
 		})
 	}
 	return s.opened(c, approving{wait: c.Duration("wait")}, nil, nil, func(ctx context.Context, h *app.Running) error {

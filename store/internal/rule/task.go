@@ -141,5 +141,5 @@ func TaskTail(chunks []string, lines, maxBytes int) string {
 
 // NoticeOf is what a turn is told of a task that ended.
 func NoticeOf(t task.Task) turn.Notice {
-	return turn.Notice{Task: t.ID, Title: t.Title, State: string(t.State), Reason: t.Reason, Summary: t.Summary, Ended: t.Ended}
+	return turn.Notice{Task: t.ID, Title: t.Title, State: string(t.State), Reason: t.Reason, Summary: t.Said(), Ended: t.Ended}
 }
