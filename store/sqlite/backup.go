@@ -74,10 +74,8 @@ func copyTo(ctx context.Context, conn *sql.Conn, to string) error {
 		}
 		return place(partial, to)
 	}()
-	if err != nil {
-		return errors.Join(err, discard(partial))
-	}
-	return nil
+	// SQLite goes on when it could not sync the folder of a journal, and leaves that beside a copy that is whole.
+	return errors.Join(err, discard(partial))
 }
 
 // verifyFile is [verify] over a file that nobody writes.

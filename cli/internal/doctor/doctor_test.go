@@ -49,7 +49,7 @@ func TestAKeyThatIsMissingIsFoundAndOneThatIsThereIsNotShown(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	edit("config.yaml", "providers: {}\n", "providers:\n  anthropic: {kind: anthropic, api_key: env:SOME_KEY, model: {name: m}}\n")
+	edit("config.yaml", "providers: {}", "providers:\n  anthropic: {kind: anthropic, api_key: env:SOME_KEY, model: {name: m}}\n")
 	edit("cores/assistant/agent.yaml", "  provider: scripted\n  script: script.yaml # below agent/\n", "  provider: anthropic\n")
 	for value, want := range map[string]Level{"": Error, "sk-very-secret": OK} {
 		found := Examine(t.Context(), h, Machine{Env: func(string) string { return value }, Cache: h.Join("cache")})
