@@ -37,6 +37,9 @@ func Page(skip, limit, most int) error {
 // Cut is the part of a whole listing that a page is.
 func Cut[T any](all []T, skip, limit int) []T {
 	begin := min(skip, len(all))
+	if begin == len(all) {
+		return nil // as of a query without rows
+	}
 	return all[begin:min(begin+limit, len(all))]
 }
 
