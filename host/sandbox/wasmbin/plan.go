@@ -92,8 +92,9 @@ func (p *plan) costOf(in *instr, leaf func(uint32) int) int {
 	return int(in.cost)
 }
 
-// leafMax is the most that a function may cost which does not pay itself.
-func (p *plan) leafMax() int { return min(maxLeaf, p.span) }
+// leafMax is the most that a function may cost which does not pay itself. With a span of 1 that is nothing: then the count is
+// exact, also of a call through a table, which has to pay for the dearest of such functions whichever it calls.
+func (p *plan) leafMax() int { return min(maxLeaf, p.span-1) }
 
 // labels calls f for each block that an instruction may branch to.
 func (p *plan) labels(in *instr, code []byte, f func(*frame)) {
