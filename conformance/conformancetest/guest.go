@@ -15,6 +15,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/b3abf3ee/portcullis/conformance/checkout"
 	"github.com/b3abf3ee/portcullis/host"
 	"github.com/b3abf3ee/portcullis/host/process"
 	"github.com/b3abf3ee/portcullis/host/sandbox"
@@ -22,23 +23,7 @@ import (
 )
 
 // Root is the checkout that the test runs in.
-func Root(t testing.TB) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			t.Fatal("no go.mod above the test's folder")
-		}
-		dir = up
-	}
-}
+func Root(t testing.TB) string { return checkout.Root(t) }
 
 // CacheDir is the compile cache that all tests share, made owner-only.
 func CacheDir(t testing.TB) string {

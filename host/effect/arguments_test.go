@@ -12,31 +12,15 @@ import (
 
 	"github.com/gowebpki/jcs"
 
+	"github.com/b3abf3ee/portcullis/conformance/checkout"
 	gate "github.com/b3abf3ee/portcullis/host/approval"
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/policy/approval"
 )
 
-// testdata is the folder of public test data, or a skip in a clone without it.
-func testdata(t testing.TB, path string) string {
-	t.Helper()
-	root := os.Getenv("PORTCULLIS_TESTDATA")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "shared", "data")
-	}
-	dir := filepath.Join(root, path)
-	if _, err := os.Stat(dir); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("public test data is missing: %v", err)
-		}
-		t.Skip("the public test data is not here: set PORTCULLIS_TESTDATA to its folder")
-	}
-	return dir
-}
-
 // The digests rest on RFC 8785: its published vectors must come out byte for byte.
 func TestCanonicalFormMatchesThePublishedVectors(t *testing.T) {
-	dir := testdata(t, "jcs/testdata")
+	dir := checkout.Data(t, "jcs", "testdata")
 	files, err := filepath.Glob(filepath.Join(dir, "input", "*.json"))
 	if err != nil || len(files) < 6 {
 		t.Fatalf("%d vectors, %v", len(files), err)
@@ -64,7 +48,7 @@ func TestCanonicalFormMatchesThePublishedVectors(t *testing.T) {
 
 // What a strict JSON reader must refuse is refused, and what it must accept is accepted, but for duplicate names.
 func TestArgumentsAgreeWithTheJSONSuite(t *testing.T) {
-	dir := testdata(t, "json-test-suite/test_parsing")
+	dir := checkout.Data(t, "json-test-suite", "test_parsing")
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
 	if err != nil || len(files) < 280 {
 		t.Fatalf("%d files, %v", len(files), err)

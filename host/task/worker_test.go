@@ -438,8 +438,8 @@ func TestAModelReadsOnlyWhatTheTaskSaid(t *testing.T) {
 		{task.Failed, "turn_failed", false},
 		{task.Lost, task.ReasonLeaseExpired, false},
 	} {
-		k := task.Task{State: c.state, Reason: c.reason, Summary: "add git to process.programs in /home/ann/agent.yaml"}
-		if got := k.Said(); (got == k.Summary) != c.own || !c.own && strings.Contains(got, "/home") {
+		k := task.Task{State: c.state, Reason: c.reason, Summary: "add git to process.programs in cores/runner/agent.yaml"}
+		if got := k.Said(); (got == k.Summary) != c.own || !c.own && strings.Contains(got, "agent.yaml") {
 			t.Errorf("%s, %s: the model reads %q", c.state, c.reason, got)
 		}
 	}

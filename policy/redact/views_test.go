@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/b3abf3ee/portcullis/conformance/checkout"
 	"github.com/b3abf3ee/portcullis/policy/redact"
 	"pgregory.net/rapid"
 )
@@ -157,27 +156,11 @@ func TestMaskedNamesStayDifferent(t *testing.T) {
 	}
 }
 
-func testdata(t *testing.T, parts ...string) []byte {
-	t.Helper()
-	dir := os.Getenv("PORTCULLIS_TESTDATA")
-	if dir == "" {
-		dir = filepath.Join("..", "..", "..", "shared", "data")
-	}
-	raw, err := os.ReadFile(filepath.Join(append([]string{dir}, parts...)...))
-	if os.IsNotExist(err) && os.Getenv("CI") != "true" {
-		t.Skip("the public test data is not here: set PORTCULLIS_TESTDATA to its folder")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
-}
-
 // TestNaughtyStrings puts every string of the list through every view: nothing panics, nothing is lost when there is
 // no secret, a secret beside it is always removed, and the operator's view is inert.
 func TestNaughtyStrings(t *testing.T) {
 	var list []string
-	if err := json.Unmarshal(testdata(t, "naughty-strings", "blns.json"), &list); err != nil {
+	if err := json.Unmarshal(checkout.ReadData(t, "naughty-strings", "blns.json"), &list); err != nil {
 		t.Fatal(err)
 	}
 	if len(list) < 500 {

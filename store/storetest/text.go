@@ -2,11 +2,10 @@ package storetest
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/b3abf3ee/portcullis/conformance/checkout"
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/turn"
 )
@@ -27,19 +26,8 @@ func textExact(t *testing.T, w *world) {
 
 // textNaughty uses github.com/minimaxir/big-list-of-naughty-strings, blns.json.
 func textNaughty(t *testing.T, w *world) {
-	folder := os.Getenv("PORTCULLIS_TESTDATA")
-	if folder == "" {
-		folder = filepath.Join("..", "..", "..", "shared", "data")
-	}
-	raw, err := os.ReadFile(filepath.Join(folder, "naughty-strings", "blns.json"))
-	if os.IsNotExist(err) && os.Getenv("CI") != "true" {
-		t.Skip("the public test data is not here: set PORTCULLIS_TESTDATA to its folder")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 	var texts []string
-	if err := json.Unmarshal(raw, &texts); err != nil || len(texts) < 400 {
+	if err := json.Unmarshal(checkout.ReadData(t, "naughty-strings", "blns.json"), &texts); err != nil || len(texts) < 400 {
 		t.Fatalf("%d strings, %v", len(texts), err)
 	}
 	checkTexts(t, w, texts)

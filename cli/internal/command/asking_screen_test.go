@@ -6,8 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -15,7 +13,7 @@ import (
 	"github.com/charmbracelet/x/vt"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
-	"github.com/b3abf3ee/portcullis/conformance/conformancetest"
+	"github.com/b3abf3ee/portcullis/conformance/checkout"
 	"github.com/b3abf3ee/portcullis/conformance/gatetest"
 	"github.com/b3abf3ee/portcullis/host/approval"
 	"github.com/b3abf3ee/portcullis/host/effect"
@@ -40,19 +38,8 @@ func crafted() []string {
 // naughty is the big list of naughty strings.
 func naughty(t *testing.T) []string {
 	t.Helper()
-	dir := os.Getenv("PORTCULLIS_TESTDATA")
-	if dir == "" {
-		dir = filepath.Join(conformancetest.Root(t), "..", "shared", "data")
-	}
-	raw, err := os.ReadFile(filepath.Join(dir, "naughty-strings", "blns.json"))
-	if os.IsNotExist(err) && os.Getenv("CI") != "true" {
-		t.Skip("the public test data is not here: set PORTCULLIS_TESTDATA to its folder")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all []string
-	if err := json.Unmarshal(raw, &all); err != nil {
+	if err := json.Unmarshal(checkout.ReadData(t, "naughty-strings", "blns.json"), &all); err != nil {
 		t.Fatal(err)
 	}
 	return all

@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
+	"github.com/b3abf3ee/portcullis/conformance/checkout"
 	"github.com/b3abf3ee/portcullis/sdk/internal/codec"
 )
 
@@ -226,7 +227,7 @@ func FuzzText(f *testing.F) {
 
 // What a strict JSON reader must refuse is refused, and what it must accept is accepted, but for duplicate names.
 func TestTheDecoderAgreesWithTheJSONSuite(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(testdata(t, "json-test-suite/test_parsing"), "*.json"))
+	files, err := filepath.Glob(filepath.Join(checkout.Data(t, "json-test-suite", "test_parsing"), "*.json"))
 	if err != nil || len(files) < 280 {
 		t.Fatalf("%d files, %v", len(files), err)
 	}
@@ -260,22 +261,6 @@ func TestTheDecoderAgreesWithTheJSONSuite(t *testing.T) {
 	if yes < 95 || no < 188 {
 		t.Errorf("only %d that must be accepted and %d that must be refused", yes, no)
 	}
-}
-
-func testdata(t testing.TB, path string) string {
-	t.Helper()
-	root := os.Getenv("PORTCULLIS_TESTDATA")
-	if root == "" {
-		root = filepath.Join("..", "..", "..", "..", "shared", "data")
-	}
-	dir := filepath.Join(root, path)
-	if _, err := os.Stat(dir); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("public test data is missing: %v", err)
-		}
-		t.Skip("the public test data is not here: set PORTCULLIS_TESTDATA to its folder")
-	}
-	return dir
 }
 
 // The collector runs while values grow: memory that it could not see would be
