@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/b3abf3ee/portcullis/host/core"
+	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/task"
 	"github.com/b3abf3ee/portcullis/host/turn"
@@ -28,6 +30,7 @@ func (h *Host) Scheduled(ctx context.Context) ([]task.Schedule, error) {
 		return nil, err
 	}
 	var out []task.Schedule
+	hide := sync.OnceValue(func() redact.Set { return h.Hidden(ctx) }) // it reads what is kept, and most homes have no schedule
 	for _, one := range all {
 		if one.Err != nil {
 			if _, told := h.unread.LoadOrStore(one.ID+one.Err.Error(), true); !told {
@@ -36,7 +39,7 @@ func (h *Host) Scheduled(ctx context.Context) ([]task.Schedule, error) {
 			continue
 		}
 		for _, s := range one.Core.Schedules() {
-			out = append(out, ScheduleOf(one.ID, s, h.Hidden(ctx)))
+			out = append(out, ScheduleOf(one.ID, s, hide()))
 		}
 	}
 	return out, nil
@@ -99,7 +102,7 @@ func (h *Host) fired(ctx context.Context, res turn.Result, err error) task.Outco
 	case err != nil:
 		return h.taskFailed(ctx, rejected.Reason, rejected.Sentence)
 	}
-	reply := h.Hidden(ctx).Text(redact.ForDurable, res.Reply())
+	reply := h.Hidden(ctx).Text(redact.ForDurable, res.Reply()) + denied(res)
 	switch res.Outcome() {
 	case turn.Completed:
 		return task.Outcome{State: task.Succeeded, Summary: reply}
@@ -109,6 +112,20 @@ func (h *Host) fired(ctx context.Context, res turn.Result, err error) task.Outco
 		return task.Outcome{State: task.Cancelled, Reason: task.ReasonCancelled}
 	}
 	return h.taskFailed(ctx, "turn_"+string(res.Outcome()), res.Sentence())
+}
+
+// denied says how many calls of a turn were denied: a run that nobody watches may call itself done without them.
+func denied(res turn.Result) string {
+	n := 0
+	for _, e := range res.Effects() {
+		if e.Status == effect.Denied {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\n[calls of it that were denied: %d]", n)
 }
 
 // fire runs the turn of a run, which its task is bound to as soon as it has begun.

@@ -120,6 +120,22 @@ func TestAHostForOneTaskLeavesTheOthers(t *testing.T) {
 	}
 }
 
+// A run that nobody watches says what it was not allowed to do.
+func TestARunSaysThatCallsWereDenied(t *testing.T) {
+	h := newHome(t)
+	h.core("steps: [{call: [{tool: user.ask, args: {question: which one?}}]}, {say: done}]\n", nil)
+	h.write("cores/assistant/agent/schedules/daily.yaml", "cron: '0 0 1 1 *'\ntimezone: UTC\nprompt: look\n")
+	running := h.open(func(c *host.Config) { c.Work = true })
+	by, err := running.Operator(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	is := h.until(by, h.fire("daily"), func(k task.Task) bool { return k.State.Ended() })
+	if is.State != task.Succeeded || is.Summary != "done\n[calls of it that were denied: 1]" {
+		t.Errorf("%+v", is)
+	}
+}
+
 func TestARunThatAsksHasFailed(t *testing.T) {
 	h := newHome(t)
 	h.core("steps: [{call: [{tool: user.ask, args: {question: which one?}}]}]\n", []string{"tool.call:user.ask"})

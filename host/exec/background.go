@@ -44,6 +44,9 @@ func (s *Source) Background(ctx context.Context, turn binding.Turn, t task.Task,
 		Effect: id.Effect(t.Instance), Tool: StartTool, Arguments: told.Arguments, Turn: turn, Redactor: func() redact.Set { return hide },
 	}
 	plan, no := (&words{s}).Plan(ctx, call)
+	if no.Reason != "" && ctx.Err() != nil { // it was told to end while files were read; what they were is not the reason
+		return task.Outcome{State: task.Cancelled, Reason: task.ReasonCancelled}
+	}
 	if no.Reason != "" {
 		return failed(no.Reason, no.Why)
 	}

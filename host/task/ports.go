@@ -146,5 +146,6 @@ type Runner interface {
 
 // Log takes what the worker has to say to the operator.
 type Log interface {
+	Info(msg string, args ...any)
 	Warn(msg string, args ...any)
 }

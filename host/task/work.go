@@ -22,6 +22,7 @@ func (w *Worker) work(ctx context.Context, k Task) error {
 	defer cancel(nil)
 	var beating sync.WaitGroup
 	quit := make(chan struct{})
+	w.cfg.Log.Info("a task begins", "task", k.ID, "kind", k.Kind, "title", k.Title)
 	beating.Go(func() { w.beat(run, k, cancel, quit) })
 	j := &job{w: w, key: k}
 	out := w.run(run, k, j)
@@ -45,6 +46,7 @@ func (w *Worker) work(ctx context.Context, k Task) error {
 	// What was claimed has its end written, whatever becomes of ctx.
 	write, stop := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer stop()
+	w.cfg.Log.Info("a task has ended", "task", k.ID, "state", end.State, "reason", end.Reason)
 	return stood(w.cfg.Queue.FinishTask(write, k.ID, k.Claim, end, w.record(event.TaskFinished)))
 }
 

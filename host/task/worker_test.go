@@ -37,6 +37,8 @@ type lines struct {
 	all []string
 }
 
+func (l *lines) Info(msg string, args ...any) { l.Warn(msg, args...) }
+
 func (l *lines) Warn(msg string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -3,6 +3,7 @@ package command
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -36,6 +37,9 @@ func (s *shell) schedules() *cli.Command {
 func waitFlag() cli.Flag {
 	return &cli.DurationFlag{Name: "wait", Value: 10 * time.Minute, Usage: "`DURATION` a call waits for a decision in another terminal (portcullis approvals allow); 0: it is denied"}
 }
+
+// zoned shows a time of a schedule on the clock of its zone, and how far that is from UTC.
+const zoned = "2006-01-02 15:04 -0700"
 
 // scheduleAnswer is a schedule in a document.
 type scheduleAnswer struct {
@@ -73,7 +77,7 @@ func (s *shell) listSchedules(c *cli.Context) error {
 			a := scheduleAnswer{one.ID, sch.ID, sch.Cron, sch.Zone, sch.Enabled, cmp.Or(sch.Session, "fresh"), sch.Prompt, nil}
 			due := "never: it is off"
 			if next, is := sch.Next(time.Now()); is && sch.Enabled {
-				a.Next, due = moment(next), stamp(next)
+				a.Next, due = moment(next), next.Format(zoned)
 			}
 			answer.Schedules = append(answer.Schedules, a)
 			rows = append(rows, []any{a.Core, a.ID, a.Cron, a.Zone, due, a.Session, console.Cut(a.Prompt, 40)})
@@ -120,7 +124,8 @@ func (s *shell) schedule(c *cli.Context) (app.Home, string, core.Schedule, error
 		return app.Home{}, "", core.Schedule{}, err
 	}
 	sch, err := host.ScheduleIn(c.Context, home.Path, of, args[0])
-	if missing, is := err.(*host.NoScheduleError); is { //nolint:errorlint // it is never wrapped
+	var missing *host.NoScheduleError
+	if errors.As(err, &missing) {
 		err = &console.Problem{
 			Code: "schedule_not_found", Exit: console.ExitNo, Message: fmt.Sprintf("core %s has no schedule %s", missing.Core, console.Cut(missing.Schedule, 60)),
 			Remedy: "`portcullis schedules list` shows them; another core is named with --core ID",
@@ -151,7 +156,7 @@ func (s *shell) nextTimes(c *cli.Context) error {
 	}
 	return s.out.Answer(answer, func(t *console.Text) {
 		for _, at := range times {
-			t.Say("%s", at.Format("Mon 2006-01-02 15:04 -0700"))
+			t.Say("%s", at.Format("Mon "+zoned))
 		}
 		if !sch.Enabled {
 			t.Say("%s it is off: nothing is run then", console.Warn("note:"))

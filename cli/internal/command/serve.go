@@ -15,7 +15,7 @@ func (s *shell) serve() *cli.Command {
 		Name: "serve", Usage: "run schedules and background tasks until interrupted",
 		Description: "Queued tasks run here, what the cores' schedules are due is run, and replies are delivered over the channels that\n" +
 			"this host serves. One process at a time runs turns in a home: beside it, reading and deciding work, and\n" +
-			"`portcullis schedules run` queues. Ctrl-C ends it, with all that it runs.",
+			"`portcullis schedules run` queues. Ctrl-C ends it, with all that it runs. With --log-level info it says what begins and ends.",
 		Flags: []cli.Flag{waitFlag()},
 		Action: func(c *cli.Context) error {
 			if _, err := operands(c); err != nil {

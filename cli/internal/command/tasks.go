@@ -18,13 +18,9 @@ func (s *shell) tasks() *cli.Command {
 		Subcommands: []*cli.Command{
 			{
 				Name: "list", Usage: "list tasks, newest first", Action: s.listTasks,
-				Flags: []cli.Flag{
-					&cli.StringFlag{
-						Name: "state", Value: "all",
-						Usage: "only those in `STATE`: queued, running, blocked, succeeded, failed, cancelled, lost or all",
-					},
-					limitFlag(20),
-				},
+				Flags: listFlags(20, &cli.StringFlag{
+					Name: "state", Value: "all", Usage: "only those in `STATE`: queued, running, blocked, succeeded, failed, cancelled, lost or all",
+				}),
 			},
 			{Name: "show", Usage: "show one task whole", ArgsUsage: "TASK", Action: s.showTask},
 			{
@@ -68,13 +64,6 @@ func taskOf(t task.Task) taskAnswer {
 }
 
 func (s *shell) listTasks(c *cli.Context) error {
-	if _, err := operands(c); err != nil {
-		return err
-	}
-	n, err := limit(c, 500)
-	if err != nil {
-		return err
-	}
 	state := task.State(c.String("state"))
 	switch {
 	case state == "all":
@@ -84,30 +73,20 @@ func (s *shell) listTasks(c *cli.Context) error {
 		p.Remedy = "write --state=all"
 		return p
 	}
-	return s.records(c, func(ctx context.Context, r *app.Records) error {
-		found, err := r.Store.Tasks(ctx, r.By, "", state, 0, n)
-		if err != nil {
-			return err
-		}
-		answer := struct {
-			Tasks []taskAnswer `json:"tasks"`
-		}{[]taskAnswer{}}
-		var rows [][]any
-		for _, t := range found {
-			answer.Tasks = append(answer.Tasks, taskOf(t))
-			rows = append(rows, []any{t.ID, t.State, t.Kind, t.Core, stamp(t.Created), t.Reason, console.Cut(t.Title, 40)})
-		}
-		return s.out.Answer(answer, func(t *console.Text) {
-			if len(rows) == 0 {
-				t.Say("no tasks: an agent starts programs in the background with task.start, and `portcullis serve` runs schedules")
-				return
-			}
-			t.Table([]string{"task", "state", "kind", "core", "created", "reason", "title"}, rows)
-		})
-	})
+	return listing[task.Task]{
+		name: "tasks", most: 500, none: "no tasks: an agent starts programs in the background with task.start, and `portcullis serve` runs schedules",
+		find: func(ctx context.Context, r *app.Records, skip, n int) ([]task.Task, error) {
+			return r.Store.Tasks(ctx, r.By, "", state, skip, n)
+		},
+		answer: func(t task.Task) any { return taskOf(t) },
+		head:   []string{"task", "state", "kind", "core", "created", "reason", "title"},
+		row: func(t task.Task) []any {
+			return []any{t.ID, t.State, t.Kind, t.Core, stamp(t.Created), t.Reason, console.Cut(t.Title, 40)}
+		},
+	}.show(s, c)
 }
 
-// named runs do with the task that the operand names.
+// namedTask runs do with the task that the operand names.
 func (s *shell) namedTask(c *cli.Context, do func(ctx context.Context, r *app.Records, t task.Task) error) error {
 	args, err := operands(c)
 	if err != nil {

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/app"
+	"github.com/b3abf3ee/portcullis/host/child"
 	"github.com/b3abf3ee/portcullis/host/core"
 	"github.com/b3abf3ee/portcullis/host/plugin"
 	"github.com/b3abf3ee/portcullis/host/prompt"
@@ -41,6 +43,19 @@ func (e *examination) programs(cores []core.Core) {
 		if err == nil && c.Capabilities().Allows(name) && len(c.Process().Programs) == 0 {
 			e.add("core.process", Warn, fmt.Sprintf("core %s may run programs (process.exec) and lists none: every call is denied", c.ID()),
 				"name them in "+e.home.Join(core.FolderName, c.ID(), core.AgentFile)+": process: {programs: [git, go]}")
+		}
+	}
+}
+
+// children notes a core that may have another one do work, which is not there.
+func (e *examination) children(cores []core.Core) {
+	for _, c := range cores {
+		for _, grant := range c.Capabilities().Strings() {
+			id, is := strings.CutPrefix(grant, child.Tool+":")
+			if is && !slices.ContainsFunc(cores, func(other core.Core) bool { return other.ID() == id }) {
+				e.add("core.child", Warn, fmt.Sprintf("core %s may have core %s do work (%s), and there is no such core that can be used", c.ID(), id, grant),
+					"make "+e.home.Join(core.FolderName, id)+", or take "+grant+" out of "+e.home.Join(core.FolderName, c.ID(), core.AgentFile))
+			}
 		}
 	}
 }

@@ -91,6 +91,7 @@ func (e *examination) together(ctx context.Context, cores []core.Core, plugins [
 	e.leftRunning(host.Left)
 	e.waiting(host.Waiting)
 	e.programs(cores)
+	e.children(cores)
 	pinned := map[string]bool{}
 	for _, c := range cores {
 		for _, p := range c.Plugins() {
