@@ -63,13 +63,14 @@ func TestAModelIsToldOnceWhatEarlierTurnsLeft(t *testing.T) {
 // The note is part of what is budgeted, and what became a secret since is hidden in it.
 func TestTheNoteIsBudgetedAndHidden(t *testing.T) {
 	w := newWorld(t)
-	left := prompt.Left{Effects: []prompt.Unseen{{Tool: "mail.send", Arguments: json.RawMessage(`{"to":"s3cr3t"}`), Started: w.clock.Now()}}}
+	left := prompt.Left{Effects: []prompt.Unseen{{Tool: "mail.send", Arguments: json.RawMessage(`{"to":"s3cr3t"}`), Started: w.clock.Now(),
+		Settled: "happened", Reference: "message for s3cr3t"}}}
 	m := model(50_000, nil)
 	m.Hide = func(m provider.Message) (provider.Message, bool) {
 		return provider.User(strings.ReplaceAll(m.Text(), "s3cr3t", "[hidden]")), true
 	}
 	with, without := w.prepare(w.open(m, leaving{w.store, left}), step(1)), w.prepare(w.open(m), step(1))
-	if text := with.Messages[0].Text(); !strings.Contains(text, "[hidden]") || strings.Contains(text, "s3cr3t") {
+	if text := with.Messages[0].Text(); strings.Count(text, "[hidden]") != 2 || strings.Contains(text, "s3cr3t") {
 		t.Errorf("%s", text)
 	}
 	if with.Estimate < without.Estimate+40 {
