@@ -63,45 +63,6 @@ func refuse(path, format string, args ...any) error {
 	return LoadErrors{{Path: path, Sentence: fmt.Sprintf(format, args...)}}
 }
 
-// nearest returns the candidate that name is most likely a misspelling of, or "". A third of the letters may be
-// wrong, or two that changed places: more than that is another word.
-func nearest(name string, candidates []string) string {
-	best, limit := "", max(2, len(name)/3)
-	if len(name) < 4 {
-		limit = 1
-	}
-	for _, c := range candidates {
-		if d := edits(strings.ToLower(name), c); d <= limit {
-			best, limit = c, d-1
-		}
-	}
-	return best
-}
-
-// edits is the Levenshtein distance, in bytes.
-func edits(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return 64
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}
-
 // quote shows a short text of a file inside a sentence; long ones are cut, control characters escaped.
 func quote(s string) string {
 	const limit = 60

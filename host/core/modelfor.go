@@ -3,6 +3,8 @@ package core
 import (
 	"fmt"
 	"strings"
+
+	"github.com/b3abf3ee/portcullis/policy/spelling"
 )
 
 // ModelFor joins what a core asks for with the provider's entry: a number or name the core leaves out is the
@@ -44,7 +46,7 @@ func (c HostConfig) ModelFor(core Core) (Provider, Model, error) {
 }
 
 func maybe(name string, known []string) string {
-	if near := nearest(name, known); near != "" {
+	if near := spelling.Nearest(name, known); near != "" {
 		return fmt.Sprintf(" (did you mean %q?)", near)
 	}
 	return ""

@@ -11,6 +11,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/b3abf3ee/portcullis/policy/spelling"
 )
 
 // value is one node of a file with the name a person knows it by, as in limits.max_steps.
@@ -261,7 +263,7 @@ func (r *reading) wrong(v value, want string) {
 }
 
 func hint(name string, known []string) string {
-	if near := nearest(name, known); near != "" {
+	if near := spelling.Nearest(name, known); near != "" {
 		return fmt.Sprintf(" (did you mean %q?)", near)
 	}
 	if len(known) == 0 || len(known) > 12 {

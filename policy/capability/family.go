@@ -2,8 +2,9 @@ package capability
 
 import (
 	"fmt"
-	"slices"
 	"strings"
+
+	"github.com/b3abf3ee/portcullis/policy/spelling"
 )
 
 // argument is what stands after the family in a name of it.
@@ -81,35 +82,9 @@ func unknown(text, name string) error {
 	if strings.HasPrefix(text, name+"://") {
 		return bad(text, "a URL is no capability: write net.fetch:%s", hostOfURL(text))
 	}
-	best, distance := "", len(name)
-	for _, f := range families() {
-		if d := edits(name, f.name); d < distance {
-			best, distance = f.name, d
-		}
-	}
+	best := spelling.Within(len(name)-1, name, Families())
 	if best == "" {
 		return bad(text, "unknown; known are %s", strings.Join(Families(), ", "))
 	}
 	return bad(text, "unknown; did you mean %s? Known are %s", best, strings.Join(Families(), ", "))
-}
-
-// edits is the Levenshtein distance. Names here are short and the table has 15 rows.
-func edits(a, b string) int {
-	a, b = a[:min(len(a), 64)], b[:min(len(b), 64)]
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		last := slices.Clone(row)
-		row[0] = i + 1
-		for j := range len(b) {
-			change := last[j]
-			if a[i] != b[j] {
-				change++
-			}
-			row[j+1] = min(change, last[j+1]+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

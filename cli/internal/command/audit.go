@@ -13,6 +13,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/turn"
+	"github.com/b3abf3ee/portcullis/policy/spelling"
 )
 
 func (s *shell) audit() *cli.Command {
@@ -143,7 +144,7 @@ func auditKind(text string) (event.Kind, error) {
 	}
 	p := usage("--kind %q is no kind of record", console.Cut(text, 60))
 	p.Remedy = "the kinds are " + strings.Join(names, ", ")
-	if near := nearest(text, names); near != "" {
+	if near := spelling.Nearest(text, names); near != "" {
 		p.Remedy = "did you mean " + near + "?"
 	}
 	return "", p

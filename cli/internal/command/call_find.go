@@ -12,6 +12,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/exec"
 	"github.com/b3abf3ee/portcullis/host/task"
 	"github.com/b3abf3ee/portcullis/host/turn"
+	"github.com/b3abf3ee/portcullis/policy/spelling"
 )
 
 // findTool says what to do about a tool that a core does not have: pin the installed plugin that has it, or type the
@@ -58,7 +59,7 @@ func findTool(ctx context.Context, h *host.Host, coreID, tool string) (string, e
 				c.ID() + "`, DIR being the folder it was built in", nil
 		}
 	}
-	if near := nearest(tool, names); near != "" {
+	if near := spelling.Nearest(tool, names); near != "" {
 		return "did you mean " + near + "?", nil
 	}
 	return "", nil

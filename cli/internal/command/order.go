@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/b3abf3ee/portcullis/policy/spelling"
 )
 
 // order moves flags in front of operands, where urfave/cli expects them: global ones behind the program's name, a
@@ -68,7 +70,7 @@ func (l *line) word(arg string) error {
 		}
 	}
 	p := usage("%s has no command %q", strings.Join(l.path, " "), arg)
-	if near := nearest(arg, commandNames(l.commands)); near != "" {
+	if near := spelling.Nearest(arg, commandNames(l.commands)); near != "" {
 		p.Remedy = "did you mean `" + strings.Join(append(slices.Clone(l.path), near), " ") + "`?"
 		return p
 	}
@@ -83,7 +85,7 @@ func (l *line) flag(arg string, rest []string) ([]string, error) {
 	if found == nil {
 		p := usage("%s has no flag %s", strings.Join(l.path, " "), arg[:len(arg)-len(strings.TrimLeft(arg, "-"))]+name)
 		p.Remedy = "`" + strings.Join(l.path, " ") + " --help` lists its flags; put `--` before an operand that begins with a dash"
-		if near := nearest(name, l.names()); name == "version" || name == "v" {
+		if near := spelling.Nearest(name, l.names()); name == "version" || name == "v" {
 			p.Remedy = "type `" + l.app.Name + " version`"
 		} else if near != "" {
 			p.Remedy = "did you mean --" + near + "?"

@@ -11,6 +11,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host"
 	"github.com/b3abf3ee/portcullis/host/core"
 	"github.com/b3abf3ee/portcullis/host/turn"
+	"github.com/b3abf3ee/portcullis/policy/spelling"
 )
 
 // knownModel refuses a --provider that config.yaml does not have, and a --model that nothing would look at.
@@ -40,7 +41,7 @@ func knownProvider(h *host.Host, req host.Request) error {
 	}
 	if len(known) > 0 {
 		p.Remedy += "; it has " + strings.Join(known, ", ")
-		if near := nearest(name, known); near != "" {
+		if near := spelling.Nearest(name, known); near != "" {
 			p.Remedy = "did you mean --provider " + near + "?"
 		}
 	}
