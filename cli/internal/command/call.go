@@ -24,7 +24,7 @@ func (s *shell) call() *cli.Command {
 		Name: "call", Usage: "run one tool through the whole gate, without a model", ArgsUsage: "TOOL",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "args", Usage: "arguments as `JSON`, @FILE, or - for standard input", Value: "{}"},
-			&cli.StringFlag{Name: "core", Usage: "core `ID`", DefaultText: "default_core of config.yaml"},
+			&cli.StringFlag{Name: "core", Usage: "`CORE` whose agent it is", DefaultText: "default_core of config.yaml"},
 			&cli.StringFlag{Name: "view", Usage: "print the `VIEW` of: model, operator, event, durable, debug", Value: "model"},
 			&cli.BoolFlag{Name: "trace", Usage: "show each step of the gate"},
 			approveFlag(),

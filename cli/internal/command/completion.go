@@ -21,7 +21,7 @@ var zshCompletion string
 func (s *shell) completion() *cli.Command {
 	return &cli.Command{
 		Name:      "completion",
-		Usage:     "print the script that completes commands and flags in a shell",
+		Usage:     "print the script that completes commands, flags and names of the home in a shell",
 		ArgsUsage: "SHELL",
 		Description: "SHELL is bash, zsh or fish. To use it at once:\n\n" +
 			"   source <(portcullis completion bash)\n" +

@@ -7,6 +7,7 @@ import (
 
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
 	"github.com/b3abf3ee/portcullis/host/core"
+	"github.com/b3abf3ee/portcullis/host/plugin"
 )
 
 func (s *shell) core() *cli.Command {
@@ -36,9 +37,11 @@ type coreAnswer struct {
 
 // pinAnswer is a plugin that a core uses.
 type pinAnswer struct {
-	ID      string `json:"id"`
-	Version string `json:"version"`
-	Digest  string `json:"digest"`
+	ID      string   `json:"id"`
+	Version string   `json:"version"`
+	Digest  string   `json:"digest"`
+	Tools   []string `json:"tools,omitempty"`   // of `core show`
+	Problem string   `json:"problem,omitempty"` // of `core show`: why it has none
 }
 
 func coreOf(c core.Core) coreAnswer {
@@ -47,7 +50,7 @@ func coreOf(c core.Core) coreAnswer {
 		Capabilities: c.Capabilities().Strings(), Workspace: c.Workspace(), Files: c.Files(),
 	}
 	for _, p := range c.Plugins() {
-		a.Plugins = append(a.Plugins, pinAnswer(p))
+		a.Plugins = append(a.Plugins, pinAnswer{ID: p.ID, Version: p.Version, Digest: p.Digest})
 	}
 	return a
 }
@@ -100,12 +103,29 @@ func (s *shell) showCore(c *cli.Context) error {
 		return err
 	}
 	a, limits := coreOf(found), found.Limits()
+	installed := plugin.At(home.Path)
+	for i, p := range a.Plugins {
+		in, err := installed.Pinned(c.Context, p.ID, p.Version, p.Digest)
+		switch {
+		case c.Context.Err() != nil:
+			return c.Context.Err()
+		case err != nil: // the core is shown all the same: the plugin may be what somebody wants to find out about
+			a.Plugins[i].Problem = err.Error()
+		default:
+			a.Plugins[i].Tools = toolNames(in.Manifest)
+		}
+	}
 	return s.out.Answer(a, func(t *console.Text) {
 		t.Say("%s  %s", console.Bold(a.ID), a.Summary)
 		t.Say("revision     %s", a.Revision)
 		t.Say("model        %s", strings.TrimSpace(a.Provider+" "+a.Model))
 		for _, p := range a.Plugins {
 			t.Say("plugin       %s %s %s", p.ID, p.Version, console.Dim(p.Digest))
+			if p.Problem != "" {
+				t.Say("  %s: %s", console.Bad("has no tools"), console.Command(p.Problem))
+			} else {
+				t.Say("  tools      %s", strings.Join(p.Tools, ", "))
+			}
 		}
 		t.Say("capabilities %s", strings.Join(a.Capabilities, ", "))
 		t.Say("limits       %d steps, %s a turn, %s an effect, %d bytes a result", limits.MaxSteps, limits.TurnTimeout, limits.EffectTimeout, limits.OutputBytes)

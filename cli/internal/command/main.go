@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
@@ -38,7 +39,7 @@ func Main(ctx context.Context, args []string, p console.Process) int {
 	s.out = console.NewPrinter(p, asksForJSON(args), p.Env("NO_COLOR") == "")
 	s.out.Type(console.Typing{Program: p.Typed})
 	if unfinished, ok := completes(args); ok {
-		for _, word := range complete(app, unfinished) {
+		for _, word := range s.suggest(ctx, complete(app, unfinished)) {
 			s.out.Out().Say("%s", word)
 		}
 		return console.ExitDone
@@ -199,6 +200,9 @@ func (s *shell) globalFlags() []cli.Flag {
 	}
 }
 
+// logLevels are what --log-level takes.
+func logLevels() []string { return []string{"debug", "info", "warn", "error", "off"} }
+
 func (s *shell) readGlobals(c *cli.Context) error {
 	if c.IsSet("home") && c.String("home") == "" {
 		p := usage("--home is empty")
@@ -206,8 +210,8 @@ func (s *shell) readGlobals(c *cli.Context) error {
 		return p
 	}
 	s.flags = global{home: c.String("home"), workspace: c.String("workspace"), logLevel: c.String("log-level")}
-	if !slices.Contains([]string{"debug", "info", "warn", "error", "off"}, s.flags.logLevel) {
-		return usage("log level %q is not one of debug, info, warn, error, off", s.flags.logLevel)
+	if levels := logLevels(); !slices.Contains(levels, s.flags.logLevel) {
+		return usage("log level %q is not one of %s", s.flags.logLevel, strings.Join(levels, ", "))
 	}
 	switch format := c.String("log-format"); format {
 	case "text", "json":

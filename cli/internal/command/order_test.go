@@ -20,8 +20,12 @@ func testTree() *cli.App {
 		Name:  "portcullis",
 		Flags: []cli.Flag{&cli.StringFlag{Name: "home"}, &cli.BoolFlag{Name: "json"}},
 		Commands: []*cli.Command{
-			{Name: "call", Flags: []cli.Flag{&cli.StringFlag{Name: "args"}, &cli.BoolFlag{Name: "fresh"}}},
-			{Name: "plugin", Subcommands: []*cli.Command{{Name: "list"}, {Name: "new", Flags: []cli.Flag{&cli.StringFlag{Name: "name"}}}}},
+			{Name: "call", ArgsUsage: "TOOL", Flags: []cli.Flag{&cli.StringFlag{Name: "args", Usage: "arguments as `JSON`, or @FILE"}, &cli.BoolFlag{Name: "fresh"}}},
+			{Name: "plugin", Subcommands: []*cli.Command{
+				{Name: "list"},
+				{Name: "new", Flags: []cli.Flag{&cli.StringFlag{Name: "name"}}},
+				{Name: "grant", ArgsUsage: "PLUGIN [CAPABILITY...]"},
+			}},
 		},
 	}
 }
@@ -109,23 +113,31 @@ func TestOrderOfFlagsAndOperandsDoesNotMatter(t *testing.T) {
 }
 
 func TestCompletionKnowsTheTree(t *testing.T) {
-	for in, want := range map[string]string{
-		"portcullis":                            "call plugin",
-		"portcullis plugin":                     "list new",
-		"portcullis --home plugin":              "call plugin",
-		"portcullis --home":                     "",
-		"portcullis plugin new":                 "",
-		"portcullis plugin new --n":             "--name",
-		"portcullis plugin new --name":          "",
-		"portcullis call -":                     "--home --json --args --fresh --help",
-		"portcullis call -- x":                  "",
-		"portcullis --":                         "",
-		"portcullis call --args -- -":           "",
-		"portcullis nothing":                    "call plugin",
-		"portcullis call x --generate-bash-com": "",
+	for in, want := range map[string]next{
+		"portcullis":                            {words: []string{"call", "plugin"}},
+		"portcullis plugin":                     {words: []string{"list", "new", "grant"}},
+		"portcullis --home plugin":              {words: []string{"call", "plugin"}, home: "plugin"},
+		"portcullis --home":                     {},
+		"portcullis plugin new":                 {},
+		"portcullis plugin new --n":             {words: []string{"--name"}},
+		"portcullis plugin new --name":          {},
+		"portcullis call -":                     {words: []string{"--home", "--json", "--args", "--fresh", "--help"}},
+		"portcullis call -- x":                  {},
+		"portcullis --":                         {},
+		"portcullis call --args -- -":           {},
+		"portcullis nothing":                    {words: []string{"call", "plugin"}},
+		"portcullis call x --generate-bash-com": {},
+		"portcullis call --args={} --fresh=":    {value: "TOOL"},
+		"portcullis call":                       {value: "TOOL"},
+		"portcullis call --fresh --home=h":      {value: "TOOL", home: "h"},
+		"portcullis call --args":                {value: "JSON"},
+		"portcullis call x":                     {},
+		"portcullis plugin grant":               {value: "PLUGIN"},
+		"portcullis plugin grant web":           {value: "CAPABILITY", of: "web"},
+		"portcullis plugin grant web a b":       {value: "CAPABILITY", of: "web"},
 	} {
-		if got := strings.Join(complete(testTree(), strings.Fields(in)), " "); got != want {
-			t.Errorf("complete(%q) = %q, want %q", in, got, want)
+		if got := complete(testTree(), strings.Fields(in)); !reflect.DeepEqual(got, want) {
+			t.Errorf("complete(%q) = %+v, want %+v", in, got, want)
 		}
 	}
 }

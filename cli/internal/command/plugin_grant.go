@@ -16,10 +16,10 @@ import (
 
 func (s *shell) pluginGrant() *cli.Command {
 	return &cli.Command{
-		Name: "grant", Usage: "let a plugin use capabilities that it asks for", ArgsUsage: "ID CAPABILITY...",
+		Name: "grant", Usage: "let a plugin use capabilities that it asks for", ArgsUsage: "PLUGIN CAPABILITY...",
 		Description: "A call needs its capability twice: granted to the plugin, and listed in the core's agent.yaml,\n" +
 			"which --core does.",
-		Flags: []cli.Flag{&cli.StringFlag{Name: "core", Usage: "also list them in the core `ID`"}},
+		Flags: []cli.Flag{&cli.StringFlag{Name: "core", Usage: "also list them in `CORE`"}},
 		Action: func(c *cli.Context) error {
 			id, grants, err := grantArgs(c)
 			if err != nil {
@@ -41,7 +41,7 @@ func (s *shell) pluginGrant() *cli.Command {
 	}
 }
 
-// grantArgs reads ID CAPABILITY...
+// grantArgs reads PLUGIN CAPABILITY...
 func grantArgs(c *cli.Context) (id string, grants []capability.Grant, err error) {
 	args, err := operands(c)
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *shell) answerGrants(ctx context.Context, r *app.Records, a grantAnswer,
 
 func (s *shell) pluginRevoke() *cli.Command {
 	return &cli.Command{
-		Name: "revoke", Usage: "take capabilities of a plugin back, from its next call on", ArgsUsage: "ID CAPABILITY...",
+		Name: "revoke", Usage: "take capabilities of a plugin back, from its next call on", ArgsUsage: "PLUGIN CAPABILITY...",
 		Action: func(c *cli.Context) error {
 			id, grants, err := grantArgs(c)
 			if err != nil {

@@ -27,7 +27,7 @@ import (
 func (s *shell) pluginInspect() *cli.Command {
 	return &cli.Command{
 		Name: "inspect", Usage: "show what a plugin is, what it asks for and why, and what it was granted", ArgsUsage: "TARGET",
-		Description: "TARGET is an installed plugin, ID or ID@VERSION, or a folder of a built one. Nothing of the plugin runs.",
+		Description: "TARGET is an installed plugin, PLUGIN or PLUGIN@VERSION, or a folder of a built one. Nothing of the plugin runs.",
 		Action:      s.inspect,
 	}
 }

@@ -26,7 +26,7 @@ func (s *shell) pluginInstall() *cli.Command {
 			"the place of the same version, for whoever just built it anew: the cores that pin that version pin the new\n" +
 			"digest. Grants are a plugin's in every version; what it asks for anew has to be granted.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "core", Usage: "pin the plugin in the core `ID`"},
+			&cli.StringFlag{Name: "core", Usage: "pin the plugin in `CORE`"},
 			&cli.BoolFlag{Name: "replace", Usage: "replace an installed plugin of the same version, also in the cores that pin it"},
 		},
 		Action: func(c *cli.Context) error {

@@ -113,7 +113,7 @@ func missing(needs []need) string {
 
 func (s *shell) pluginRemove() *cli.Command {
 	return &cli.Command{
-		Name: "remove", Usage: "remove one version of a plugin; its grants stay", ArgsUsage: "ID@VERSION",
+		Name: "remove", Usage: "remove one version of a plugin; its grants stay", ArgsUsage: "PLUGIN@VERSION",
 		Description: "A sound version that a core pins stays, because the core could not run without it. --force removes it all\n" +
 			"the same.",
 		Flags: []cli.Flag{&cli.BoolFlag{Name: "force", Usage: "also when a core pins it"}},

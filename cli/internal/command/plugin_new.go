@@ -20,7 +20,7 @@ func (s *shell) pluginNew() *cli.Command {
 		Usage:     "write a working plugin, in Go with tests and its own copy of the sdk",
 		ArgsUsage: "DIR",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "name", Usage: "plugin `ID`", DefaultText: "the folder's name"},
+			&cli.StringFlag{Name: "name", Usage: "`NAME` of the plugin", DefaultText: "the folder's name"},
 			&cli.StringFlag{Name: "lang", Usage: "write it in `LANGUAGE`: " + strings.Join(scaffold.Languages(), ", "), Value: scaffold.Languages()[0]},
 		},
 		Action: func(c *cli.Context) error {

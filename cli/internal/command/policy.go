@@ -20,7 +20,7 @@ func (s *shell) policy() *cli.Command {
 				Flags: []cli.Flag{
 					&cli.StringFlag{Name: "tool", Usage: "`TOOL`, when it is not an operand"},
 					&cli.StringFlag{Name: "args", Usage: "also look at these arguments: `JSON`, @FILE, or - for standard input"},
-					&cli.StringFlag{Name: "core", Usage: "core `ID`", DefaultText: "default_core of config.yaml"},
+					&cli.StringFlag{Name: "core", Usage: "`CORE` whose agent it is", DefaultText: "default_core of config.yaml"},
 					&cli.StringFlag{Name: "principal", Usage: "for `WHOM`: operator, conversation, system or delegated_agent", Value: "operator", DefaultText: "operator"},
 				},
 				Action: s.explain,

@@ -18,7 +18,7 @@ import (
 )
 
 func (s *shell) schedules() *cli.Command {
-	of := &cli.StringFlag{Name: "core", Usage: "core `ID`", DefaultText: "default_core of config.yaml"}
+	of := &cli.StringFlag{Name: "core", Usage: "`CORE` whose agent it is", DefaultText: "default_core of config.yaml"}
 	return &cli.Command{
 		Name: "schedules", Usage: "what agents do at certain times", Action: group,
 		Subcommands: []*cli.Command{
@@ -128,7 +128,7 @@ func (s *shell) schedule(c *cli.Context) (app.Home, string, core.Schedule, error
 	if errors.As(err, &missing) {
 		err = &console.Problem{
 			Code: "schedule_not_found", Exit: console.ExitNo, Message: fmt.Sprintf("core %s has no schedule %s", missing.Core, console.Cut(missing.Schedule, 60)),
-			Remedy: "`portcullis schedules list` shows them; another core is named with --core ID",
+			Remedy: "`portcullis schedules list` shows them; another core is named with --core CORE",
 		}
 	}
 	return home, of, sch, err

@@ -20,10 +20,10 @@ import (
 // turnFlags are those of commands that run turns.
 func turnFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "core", Usage: "core `ID`", DefaultText: "default_core of config.yaml"},
+		&cli.StringFlag{Name: "core", Usage: "`CORE` whose agent it is", DefaultText: "default_core of config.yaml"},
 		&cli.StringFlag{Name: "session", Usage: "go on in this `SESSION`"},
 		&cli.BoolFlag{Name: "fresh", Usage: "begin a new session; so does leaving --session out"},
-		&cli.StringFlag{Name: "provider", Usage: "`NAME` of a provider in config.yaml, instead of the core's"},
+		&cli.StringFlag{Name: "provider", Usage: "`PROVIDER` of config.yaml, instead of the core's"},
 		&cli.StringFlag{Name: "model", Usage: "`NAME` of a model, instead of the core's"},
 		&cli.StringFlag{Name: "script", Usage: "let the scripted model answer from `FILE`"},
 		approveFlag(),
