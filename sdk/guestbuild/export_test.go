@@ -18,4 +18,20 @@ func Memory(wasm []byte) []byte {
 }
 
 // Table is where the table of buckets is.
-func Table(memory []byte) (at int64, buckets int, ok bool) { return funcTable(memory) }
+func Table(memory []byte) (at int64, n int, ok bool) {
+	t, ok := funcTable(memory)
+	return t.at, t.buckets, ok
+}
+
+// TrimLines is the part of a build that takes lines out of memory.
+func TrimLines(memory []byte) {
+	if t, ok := funcTable(memory); ok {
+		trimLines(memory, t)
+	}
+}
+
+// Module is where runtime.moduledata is.
+func Module(memory []byte) int64 {
+	t, _ := funcTable(memory)
+	return t.module
+}

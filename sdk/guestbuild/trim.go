@@ -13,10 +13,9 @@ import (
 // data segments, each of which the engine keeps. trim leaves the fifteen others zero. A runtime that does ask for one
 // begins at function 0 and goes on until it has found the right one, which is slower and no less right.
 const (
-	bucketSize   = 20 // four bytes of index and sixteen of differences to it
-	funcBuckets  = 16
-	headerMagic  = "\xf1\xff\xff\xff\x00\x00\x01\x08" // of the linker's table of functions, for wasm's 8-byte words
-	tablePointer = 8 + 6*24                           // runtime.moduledata's, behind one pointer and six slices
+	bucketSize  = 20 // four bytes of index and sixteen of differences to it
+	funcBuckets = 16
+	headerMagic = "\xf1\xff\xff\xff\x00\x00\x01\x08" // of the linker's table of functions, for wasm's 8-byte words
 )
 
 // Bounds of what is looked at. A guest past them is left as it is.
@@ -33,8 +32,8 @@ type segment struct {
 	bytes []byte
 }
 
-// trim is wasm without the buckets that nothing reads; a binary that Go's linker did not write, or in which anything
-// is not as it writes it, stays as it is.
+// trim is wasm without the buckets that nothing reads and without the lines of functions that no stack shows (see
+// trimLines); a binary that Go's linker did not write, or in which anything is not as it writes it, stays as it is.
 func trim(wasm []byte) []byte {
 	before, data, after, ok := dataSection(wasm)
 	if !ok {
@@ -48,32 +47,41 @@ func trim(wasm []byte) []byte {
 	if !ok {
 		return wasm
 	}
-	table, buckets, ok := funcTable(memory)
+	table, ok := funcTable(memory)
 	if !ok {
 		return wasm
 	}
-	end := table + int64(buckets)*bucketSize
-	var kept []segment
-	for _, s := range segments {
-		if s.at >= table && s.at+int64(len(s.bytes)) <= end && unread(s, table) {
-			continue
+	for i := range table.buckets {
+		if i%funcBuckets != 0 {
+			clear(memory[table.at+int64(i)*bucketSize:][:bucketSize])
 		}
-		kept = append(kept, s)
 	}
-	body := appendSegments(nil, kept)
+	trimLines(memory, table)
+	body := appendSegments(nil, segmentsFor(memory))
 	out := append(make([]byte, 0, len(wasm)), before...)
 	out = binary.AppendUvarint(append(out, sectionData), uint64(len(body)))
 	return append(append(out, body...), after...)
 }
 
-// unread reports a segment whose every byte but zeros lies in buckets that nothing reads.
-func unread(s segment, table int64) bool {
-	for i, b := range s.bytes {
-		if bucket := (s.at + int64(i) - table) / bucketSize; b != 0 && bucket%funcBuckets == 0 {
-			return false
+// segmentsFor gives the segments that make memory what it is, which begins as zeros: as the linker does, without the
+// runs of zeros that take more bytes than another segment.
+func segmentsFor(memory []byte) (all []segment) {
+	const overhead = 8
+	for at := 0; at < len(memory); {
+		if memory[at] == 0 {
+			at++
+			continue
 		}
+		end, zeros := at, 0
+		for i := at; i < len(memory) && zeros < overhead; i++ {
+			if zeros++; memory[i] != 0 {
+				end, zeros = i+1, 0
+			}
+		}
+		all = append(all, segment{int64(at), memory[at:end]})
+		at = end
 	}
-	return true
+	return all
 }
 
 // dataSection splits a module around its data section. A module with a count of its segments (which code may name) has
@@ -191,30 +199,44 @@ func appendSegments(out []byte, all []segment) []byte {
 	return out
 }
 
+// buckets is where the table of buckets is, and the runtime.moduledata that says so.
+type buckets struct {
+	at      int64
+	buckets int
+	module  int64
+}
+
+// Places in a runtime.moduledata: a pointer to the header and six slices, of which the last is of the functions.
+const (
+	moduleSlices  = 8
+	moduleFuncs   = moduleSlices + 5*24
+	moduleBuckets = moduleSlices + 6*24
+)
+
 // funcTable finds the table of buckets in memory as it is at the start: where runtime.moduledata says it is, between a
 // table of functions with the magic and the counts that belong to it, and with the buckets that belong to those.
-func funcTable(memory []byte) (at int64, buckets int, ok bool) {
+func funcTable(memory []byte) (t buckets, ok bool) {
 	header := bytes.Index(memory, []byte(headerMagic))
 	if header < 0 || header+16 > len(memory) {
-		return 0, 0, false
+		return t, false
 	}
 	n := binary.LittleEndian.Uint64(memory[header+8:])
 	if n == 0 || n > maxFuncs {
-		return 0, 0, false
+		return t, false
 	}
 	pointer := binary.LittleEndian.AppendUint64(nil, uint64(header))
 	for from := 0; ; {
 		i := bytes.Index(memory[from:], pointer)
 		if i < 0 {
-			return 0, 0, false
+			return t, false
 		}
 		from += i
-		if module := memory[from:]; from%8 == 0 && len(module) >= tablePointer+8 {
-			// The last of the six slices is of the functions, and one more for the end.
-			entries, table := binary.LittleEndian.Uint64(module[tablePointer-16:]), binary.LittleEndian.Uint64(module[tablePointer:])
-			buckets = (int(n) - 1) * funcBuckets // and some of the last function, which has no end to count to
-			if entries == n+1 && table < uint64(len(memory)) && areBuckets(memory[table:], buckets) {
-				return int64(table), buckets, true
+		if module := memory[from:]; from%8 == 0 && len(module) >= moduleBuckets+8 {
+			// There is one function more, for the end.
+			entries, table := binary.LittleEndian.Uint64(module[moduleFuncs+8:]), binary.LittleEndian.Uint64(module[moduleBuckets:])
+			t = buckets{int64(table), (int(n) - 1) * funcBuckets, int64(from)} // and some of the last function, which has no end to count to
+			if entries == n+1 && table < uint64(len(memory)) && areBuckets(memory[table:], t.buckets) {
+				return t, true
 			}
 		}
 		from++
