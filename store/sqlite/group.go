@@ -14,9 +14,9 @@ import (
 	"github.com/b3abf3ee/portcullis/host/turn"
 )
 
-// maxGroup is how many writes share one transaction at the most: enough that the flush is a small part of each, and
-// few enough that the first of them does not wait long for the last.
-const maxGroup = 64
+// maxGroup is how many writes share one transaction at the most, those behind counted: enough that the flush is a small part
+// of each, and few enough that the first of them does not wait long for the last.
+const maxGroup = 128
 
 // op is one write that waits for its transaction or is in it.
 type op struct {
