@@ -24,7 +24,7 @@ func authority() []guard {
 		{"operators-end-before-a-failure", "host/open.go", "\th.resolver.Close()\n\tturns()", "\tturns()", inHost, "TestNoScopeOutlivesAShutdownThatFails"},
 		{"all-end-whatever-fails", "host/open.go", "\tdefer h.resolver.End()\n", "", inHost, "TestNoScopeOutlivesAShutdownThatFails"},
 		{"notes-of-the-operator", "host/operate.go", "\tif err := h.resolver.Accept(by); err != nil {", "\tif err := h.resolver.Accept(by); false {", inHost, "TestEveryMethodOfTheHostRefusesScopes"},
-		{"owner-predicate", "store/sqlite/scope.go", "(? OR o.session_id IN (", "(1 OR ? OR o.session_id IN (", inSQLite, contract("each owned method reaches what its scope reaches and nothing else")},
+		{"owner-predicate", "store/sqlite/scope.go", "(? OR o.session_id = ?)", "(1 OR ? OR o.session_id = ?)", inSQLite, contract("each owned method reaches what its scope reaches and nothing else")},
 		{"uncertain-owners", "store/sqlite/scope.go", " AND o.legacy = 0 AND (", " AND (", inSQLite, contract("a session whose owner is uncertain is nobody's until it is repaired")},
 		{"uncertain-owners-resume", "store/sqlite/owner.go", " AND legacy = 0`", "`", inSQLite, contract("a session whose owner is uncertain is nobody's until it is repaired")},
 		{"denials-on-record", "store/sqlite/scope.go", "\tif why == \"\" {", "\tif why != \"\" {", inSQLite, contract("denied lookups are audited with the true reason, out of the owner's sight")},

@@ -23,18 +23,22 @@ func (s *Store) Left(ctx context.Context, by principal.Scope, session id.Session
 	var (
 		reason string
 		begun  int64
+		any    bool
 	)
 	ctx = brief(ctx)
-	err = s.reader.row(ctx, `SELECT t.reason, t.started_at FROM turns t WHERE t.session_id = ?
+	err = s.reader.row(ctx, `SELECT t.reason, t.started_at, EXISTS (SELECT 1 FROM effects e WHERE e.session_id = t.session_id AND e.status = 'indeterminate')
+		FROM turns t WHERE t.session_id = ?
 		AND t.seq < (SELECT u.seq FROM turns u WHERE u.id = ? AND u.session_id = ?) AND `+reached("t.session_id")+` ORDER BY t.seq DESC LIMIT 1`,
-		string(session), string(turn), string(session), rc.all, rc.allowed).Scan(&reason, &begun)
+		string(session), string(turn), string(session), rc.all, rc.allowed).Scan(&reason, &begun, &any)
 	if errors.Is(err, sql.ErrNoRows) {
 		return prompt.Left{}, nil // the first turn, or out of reach
 	}
 	if err != nil {
 		return prompt.Left{}, wrapf(err, "read what turns of %s left", session)
 	}
-	left.CutOff = rule.CutOff(reason)
+	if left.CutOff = rule.CutOff(reason); !any { // as a rule: every turn asks
+		return left, nil
+	}
 	rows, err := s.reader.rows(ctx, `SELECT `+effectColumns+` WHERE e.session_id = ? AND e.status = 'indeterminate' AND e.turn_id <> ?
 		AND (x.effect_id IS NULL OR x.verdict <> 'nothing_to_do' AND x.at >= ?) AND `+reached("e.session_id")+` ORDER BY e.seq DESC LIMIT ?`,
 		string(session), string(turn), begun, rc.all, rc.allowed, limit+1)

@@ -35,7 +35,7 @@ func plan(ctx context.Context, db *sql.DB, query string) ([]string, error) {
 }
 
 var (
-	// The leases hold running turns only, and j is the JSON list of a scope's sessions.
+	// The leases hold running turns only, and j is the JSON list of a question's approvers.
 	bounded = regexp.MustCompile(`^SCAN (l|l USING .*|j VIRTUAL TABLE.*)$`)
 	ordered = regexp.MustCompile(`^SCAN \w+ USING (COVERING )?INDEX `)
 	limited = regexp.MustCompile(`LIMIT \?( OFFSET \?)?\s*$`)

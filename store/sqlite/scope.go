@@ -7,11 +7,10 @@ import (
 
 	"github.com/b3abf3ee/portcullis/policy/principal"
 	"github.com/b3abf3ee/portcullis/store/internal/rule"
-	"github.com/go-json-experiment/json"
 )
 
-// reach is a scope as an owner predicate takes it: whether it crosses sessions, and else which it may touch, as one
-// JSON array, so that a statement has the same few parameters whatever a scope allows.
+// reach is a scope as an owner predicate takes it: whether it crosses sessions, and the one session that it is bound to
+// where it does not. A scope allows no others.
 type reach struct {
 	by      principal.Scope
 	all     bool
@@ -22,7 +21,7 @@ type reach struct {
 // owner, or without a certain one, are nobody's, an operator's neither.
 func reached(session string) string {
 	return `EXISTS (SELECT 1 FROM session_owners o WHERE o.session_id = ` + session +
-		` AND o.legacy = 0 AND (? OR o.session_id IN (SELECT j.value FROM json_each(?) j)))`
+		` AND o.legacy = 0 AND (? OR o.session_id = ?))`
 }
 
 // accept refuses scopes that this store must not act for and prepares the rest for a predicate.
@@ -30,11 +29,7 @@ func (s *Store) accept(by principal.Scope) (reach, error) {
 	if err := rule.Accept(by, s.id); err != nil {
 		return reach{}, err
 	}
-	allowed, err := json.Marshal(by.AllowedSessions())
-	if err != nil {
-		return reach{}, err
-	}
-	return reach{by: by, all: by.CrossSession(), allowed: string(allowed)}, nil
+	return reach{by: by, all: by.CrossSession(), allowed: by.SessionID()}, nil
 }
 
 // denied writes why an exact lookup found nothing. It looks again in the transaction of the audit record; a row
