@@ -28,27 +28,43 @@ import (
 	"github.com/b3abf3ee/portcullis/store/sqlite"
 )
 
-// outside is the world that the program's plugin acts on: a server that writes down each call as it arrives.
+// outside is the world that the program's plugin acts on: a server that writes down each call as it arrives, and says of one
+// whether it did.
 type outside struct {
 	*httptest.Server
 	mu    sync.Mutex
 	calls map[string]int    // "<life> <call>"
-	then  map[string]func() // what the call sets off
+	then  map[string]func() // what the call sets off once it is written down
+	drops map[string]func() // what the call sets off instead of being written down
+	shut  bool              // it answers no question
 }
 
 func newOutside(t *testing.T) *outside {
-	o := &outside{calls: map[string]int{}, then: map[string]func(){}}
-	o.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		key := r.URL.Query().Get("life") + " " + r.URL.Query().Get("call")
+	o := &outside{calls: map[string]int{}, then: map[string]func(){}, drops: map[string]func(){}}
+	o.Server = httptest.NewServer(o)
+	t.Cleanup(o.Close)
+	return o
+}
+
+// ServeHTTP writes a POST down, and looks a GET up.
+func (o *outside) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	key := r.URL.Query().Get("life") + " " + r.URL.Query().Get("call")
+	switch {
+	case r.Method == http.MethodGet && o.shut:
+		w.WriteHeader(http.StatusServiceUnavailable)
+	case r.Method == http.MethodGet && o.calls[key] == 0:
+		w.WriteHeader(http.StatusNotFound)
+	case r.Method == http.MethodGet:
+	case o.drops[key] != nil:
+		o.drops[key]()
+	default:
 		o.calls[key]++
 		if do := o.then[key]; do != nil {
 			do()
 		}
-	}))
-	t.Cleanup(o.Close)
-	return o
+	}
 }
 
 // when lets a call of a life set something off.
@@ -56,6 +72,20 @@ func (o *outside) when(life, call int, do func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.then[fmt.Sprint(life, call)] = do
+}
+
+// insteadOf lets a call of a life set something off and come to nothing.
+func (o *outside) insteadOf(life, call int, do func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.drops[fmt.Sprint(life, call)] = do
+}
+
+// close lets it answer no question, or answer them again.
+func (o *outside) close(shut bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.shut = shut
 }
 
 func (o *outside) happened(life, call int) int {
@@ -66,12 +96,13 @@ func (o *outside) happened(life, call int) int {
 
 // program is the real binary with a home whose agent may act outside.
 type program struct {
-	exe, home, dir, url string
+	exe, cache, home, dir, url string
+	pin, reach                 string // the digest of its plugin, and the capability that it acts with
 }
 
 func (p program) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, p.exe, append(args, "--home", p.home)...)
-	cmd.Env = append(os.Environ(), "PORTCULLIS_HOME="+p.home)
+	cmd.Env = append(os.Environ(), "PORTCULLIS_HOME="+p.home, "PORTCULLIS_CACHE="+p.cache)
 	cmd.Dir = p.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that a kill takes its children along
 	return cmd
@@ -84,17 +115,38 @@ func (p program) must(t *testing.T, args ...string) {
 	}
 }
 
-var built = sync.OnceValues(func() (string, error) {
+// answer reads the document that a command prints, and whether it said yes.
+func (p program) answer(t *testing.T, into any, args ...string) (yes bool) {
+	t.Helper()
+	out, err := p.command(t.Context(), append(args, "--json")...).Output()
+	var exit *exec.ExitError
+	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
+		t.Fatalf("portcullis %v: %v\n%s", args, err, out)
+	}
+	if bad := json.Unmarshal(out, into); bad != nil {
+		t.Fatalf("portcullis %v: %v\n%s", args, bad, out)
+	}
+	return err == nil
+}
+
+// built is the program, and armed is one whose failpoints work.
+var (
+	built = sync.OnceValues(func() (string, error) { return build() })
+	armed = sync.OnceValues(func() (string, error) { return build("-tags", "failpoint") })
+)
+
+func build(flags ...string) (string, error) {
 	dir, err := os.MkdirTemp("", "portcullis-crash-")
 	if err != nil {
 		return "", err
 	}
 	out := filepath.Join(dir, "portcullis")
-	if said, err := exec.Command("go", "build", "-o", out, "../../cli/portcullis").CombinedOutput(); err != nil {
+	args := append(append([]string{"build"}, flags...), "-o", out, "../../cli/portcullis")
+	if said, err := exec.Command("go", args...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, said)
 	}
 	return out, nil
-})
+}
 
 func newProgram(t *testing.T, server string) program {
 	t.Helper()
@@ -106,26 +158,31 @@ func newProgram(t *testing.T, server string) program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := program{exe: exe, dir: t.TempDir(), url: server}
+	p := program{exe: exe, cache: conformancetest.CacheDir(t), dir: t.TempDir(), url: server}
 	p.home = filepath.Join(p.dir, "home")
 	bundle := conformancetest.Build(t, filepath.Join(conformancetest.Root(t), "conformance", "guests", "outside"), "outside")
 	p.write(t, "home/config.yaml", "schema_version: 1\ndefault_core: actor\nnetwork: {allow_private: ["+strconv.Quote(server)+"]}\n")
 	p.must(t, "plugin", "install", bundle)
-	out, err := p.command(t.Context(), "plugin", "list", "--json").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var list struct{ Plugins []struct{ Digest string } }
-	if err := json.Unmarshal(out, &list); err != nil || len(list.Plugins) != 1 {
-		t.Fatalf("plugin list: %v\n%s", err, out)
+	if p.answer(t, &list, "plugin", "list"); len(list.Plugins) != 1 {
+		t.Fatalf("plugin list: %+v", list)
 	}
-	p.write(t, "home/cores/actor/agent.yaml", "schema_version: 1\nagent: {id: actor}\nmodel: {provider: scripted, script: script.yaml}\n"+
-		"plugins:\n  - {id: outside, version: \"1.0.0\", digest: \""+list.Plugins[0].Digest+"\"}\n"+
-		"capabilities: [\"tool.call:*\", \"net.fetch:"+at.Host+"\"]\napproval: {default: auto}\n")
-	p.write(t, "home/cores/actor/agent/soul.md", "You act.\n")
-	p.write(t, "home/cores/actor/agent/script.yaml", "version: 1\nsteps:\n  - say: idle\n")
-	p.must(t, "plugin", "grant", "outside", "net.fetch:"+at.Host)
+	p.pin, p.reach = list.Plugins[0].Digest, "net.fetch:"+at.Host
+	p.core(t, "actor", "steps:\n  - say: idle\n", "")
+	p.must(t, "plugin", "grant", "outside", p.reach)
 	return p
+}
+
+// core writes a core that may act outside, with the script that its model goes by and what else its capabilities and the rest
+// of its file say.
+func (p program) core(t *testing.T, name, script, capabilities string, more ...string) {
+	t.Helper()
+	folder := "home/cores/" + name + "/"
+	p.write(t, folder+"agent.yaml", "schema_version: 1\nagent: {id: "+name+"}\nmodel: {provider: scripted, script: script.yaml}\n"+
+		"plugins:\n  - {id: outside, version: \"1.0.0\", digest: \""+p.pin+"\"}\n"+
+		"capabilities: [\"tool.call:*\", \""+p.reach+"\""+capabilities+"]\napproval: {default: auto}\n"+strings.Join(more, ""))
+	p.write(t, folder+"agent/soul.md", "You act.\n")
+	p.write(t, folder+"agent/script.yaml", "version: 1\n"+script)
 }
 
 func (p program) write(t *testing.T, path, text string) {
@@ -149,39 +206,69 @@ steps:
   - call: [{tool: outside.act, args: {url: "%[1]s/?life=%[2]d&call=2"}}]
   - say: done
 `, p.url, life))
-	cmd := p.command(t.Context(), "run", "act", "twice", "--json", "--script", filepath.Join(p.dir, script))
-	var said, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &stderr
 	began := time.Now()
-	if err := cmd.Start(); err != nil {
+	l := p.begin(t, nil, func(l *begun) {
+		if kill != nil {
+			kill(l.kill)
+		}
+	}, "run", "act", "twice", "--json", "--script", filepath.Join(p.dir, script))
+	killed, err := l.wait()
+	if err != nil {
+		t.Errorf("life %d: %v\n%s", life, err, l.stderr.String())
+	}
+	return l.stdout.Bytes(), killed, time.Since(began)
+}
+
+// begun is one process of the program that may be killed at any time.
+type begun struct {
+	cmd            *exec.Cmd
+	stdout, stderr bytes.Buffer
+
+	mu   sync.Mutex // guards gone, as a process that was waited for may have lent its number to another, and the start
+	gone bool
+}
+
+// begin starts the program. first, if there is one, is given it before that.
+func (p program) begin(t *testing.T, env []string, first func(l *begun), args ...string) *begun {
+	t.Helper()
+	l := &begun{cmd: p.command(t.Context(), args...)}
+	l.cmd.Env = append(l.cmd.Env, env...)
+	l.cmd.Stdout, l.cmd.Stderr = &l.stdout, &l.stderr
+	if first != nil {
+		first(l)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var mu sync.Mutex // guards gone: a process that was waited for may have lent its number to another
-	gone := false
-	if kill != nil {
-		kill(func() {
-			mu.Lock()
-			defer mu.Unlock()
-			if !gone {
-				_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-			}
-		})
+	return l
+}
+
+// kill kills it with all that is in its process group.
+func (l *begun) kill() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.gone && l.cmd.Process != nil {
+		_ = syscall.Kill(-l.cmd.Process.Pid, syscall.SIGKILL)
 	}
+}
+
+// wait waits for its end. An error is of a process that ended by itself, and not well.
+func (l *begun) wait() (killed bool, err error) {
 	// Wait would free the number before gone can say so: wait without that first.
-	_, _, _ = syscall.Syscall6(syscall.SYS_WAITID, 1, uintptr(cmd.Process.Pid), 0, syscall.WEXITED|syscall.WNOWAIT, 0, 0)
-	mu.Lock()
-	gone = true
-	mu.Unlock()
-	err := cmd.Wait()
+	_, _, _ = syscall.Syscall6(syscall.SYS_WAITID, 1, uintptr(l.cmd.Process.Pid), 0, syscall.WEXITED|syscall.WNOWAIT, 0, 0)
+	l.mu.Lock()
+	l.gone = true
+	l.mu.Unlock()
+	err = l.cmd.Wait()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		status, _ := exit.Sys().(syscall.WaitStatus)
-		killed = status.Signaled()
+		if status, _ := exit.Sys().(syscall.WaitStatus); status.Signaled() {
+			return true, nil
+		}
 	}
-	if err != nil && !killed {
-		t.Errorf("life %d: %v\n%s", life, err, stderr.String())
-	}
-	return said.Bytes(), killed, time.Since(began)
+	return false, err
 }
 
 // TestKilledProgram kills the real program at random moments of a turn that acts outside twice, life after life over one

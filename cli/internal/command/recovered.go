@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -16,20 +17,35 @@ func interrupted(t turn.Record) bool {
 }
 
 // whatWasLeft says what a turn that nobody finished left behind: what was running, and what of it is uncertain.
-func whatWasLeft(t turn.Record, effects []effect.Record) []string {
+func whatWasLeft(t turn.Record, effects []effect.Record, children []childAnswer) []string {
 	if !interrupted(t) {
 		return nil
 	}
 	var out []string
 	for _, e := range effects {
 		if e.Status == effect.Indeterminate {
-			out = append(out, fmt.Sprintf("%s was running: %s", e.Tool, whatIsKnown(e)))
+			out = append(out, fmt.Sprintf("%s was running: %s", e.Tool, cmp.Or(childWords(e, children), whatIsKnown(e))))
 		}
 	}
 	if len(out) == 0 {
 		out = append(out, "no effect was running, so nothing outside was left half-done")
 	}
 	return append(out, "nothing was run again, and nothing will be")
+}
+
+// childWords is what is known of a call that spawned a child, which has a record of its own; empty for any other call, and for one
+// whose child never began.
+func childWords(e effect.Record, children []childAnswer) string {
+	for _, c := range children {
+		switch {
+		case c.Effect != e.ID || e.Resolution.Verdict != "":
+		case c.State == turn.Running:
+			return fmt.Sprintf("its child %s is still running; `portcullis turns show %s` says what it did", c.Turn, c.Turn)
+		default:
+			return fmt.Sprintf("its child %s ended as %s, and nobody told the parent; `portcullis turns show %s` says what it did", c.Turn, c.State, c.Turn)
+		}
+	}
+	return ""
 }
 
 // whatIsKnown is what can be said of an indeterminate effect.

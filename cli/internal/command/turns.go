@@ -107,13 +107,14 @@ func (s *shell) showTurn(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
+		agents := childrenOf(found, effects, children)
 		answer := struct {
 			turnAnswer
 			Effects []effectAnswer `json:"effects"`
 			Left    []string       `json:"left,omitempty"` // what a turn that nobody finished left behind, in words
 			Next    []string       `json:"next,omitempty"` // what to type
 			Agents  []childAnswer  `json:"children,omitempty"`
-		}{turnOf(found), []effectAnswer{}, whatWasLeft(found, effects), s.typed(nextAfter(found, effects)), childrenOf(found, effects, children)}
+		}{turnOf(found), []effectAnswer{}, s.typed(whatWasLeft(found, effects, agents)), s.typed(nextAfter(found, effects)), agents}
 		for _, e := range effects {
 			answer.Effects = append(answer.Effects, effectOf(e))
 		}
