@@ -35,7 +35,19 @@ func (s *shell) schedules() *cli.Command {
 
 // waitFlag is how long a run waits for a decision of another terminal.
 func waitFlag() cli.Flag {
-	return &cli.DurationFlag{Name: "wait", Value: 10 * time.Minute, Usage: "`DURATION` a call waits for a decision in another terminal (portcullis approvals allow); 0: it is denied"}
+	return &cli.StringFlag{Name: "wait", Value: "10m", DefaultText: "10m", Usage: "`DURATION` a call waits for a decision in another terminal (portcullis approvals allow); 0: it is denied"}
+}
+
+// wait reads it.
+func wait(c *cli.Context) (approving, error) {
+	text := c.String("wait")
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		p := usage("--wait %q is not how long to wait", console.Cut(text, 40))
+		p.Remedy = "write --wait=90s, --wait=10m or --wait=0"
+		return approving{}, p
+	}
+	return approving{wait: d}, nil
 }
 
 // zoned shows a time of a schedule on the clock of its zone, and how far that is from UTC.
@@ -170,6 +182,10 @@ func (s *shell) runSchedule(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	waiting, err := wait(c)
+	if err != nil {
+		return err
+	}
 	other, err := s.waits()
 	if err != nil {
 		return err
@@ -199,7 +215,7 @@ func (s *shell) runSchedule(c *cli.Context) error {
 			t.Say("%s %s: a host that works (portcullis serve or chat) runs it; `portcullis tasks show %s` says how it went", console.Good("queued:"), queued.ID, queued.ID)
 		})
 	}
-	return s.opened(c, approving{wait: c.Duration("wait")}, nil, nil, func(ctx context.Context, h *app.Running) error {
+	return s.opened(c, waiting, nil, nil, func(ctx context.Context, h *app.Running) error {
 		t, err := untilEnded(ctx, h.Host, home, queued.ID)
 		if err != nil {
 			return err

@@ -21,13 +21,12 @@ func (s *shell) serve() *cli.Command {
 			if _, err := operands(c); err != nil {
 				return err
 			}
-			if c.Duration("wait") < 0 {
-				p := usage("--wait %s is less than nothing", c.Duration("wait"))
-				p.Remedy = "write --wait=10m"
-				return p
+			waiting, err := wait(c)
+			if err != nil {
+				return err
 			}
 			began := time.Now()
-			return s.opened(c, approving{wait: c.Duration("wait")}, nil, nil, func(ctx context.Context, h *app.Running) error {
+			return s.opened(c, waiting, nil, nil, func(ctx context.Context, h *app.Running) error {
 				all, err := h.Scheduled(ctx)
 				if err != nil {
 					return err
