@@ -93,14 +93,18 @@ languages *keep:
     sh conformance/guests/languages/rebuild.sh {{ keep }}
 
 # a short pass of each fuzz target; counted in runs, since a duration makes Go 1.26's fuzzer fail by chance when it ends
-# (go.dev/issue/75804), and with little minimizing, which takes a minute for one input otherwise
+# (go.dev/issue/75804), and with little minimizing, which takes a minute for one input otherwise; each package is built once
 fuzz:
-    @for f in $(git grep -l '^func Fuzz' -- '*_test.go'); do \
-      for t in $(grep -oE '^func Fuzz[A-Za-z0-9_]+' "$f" | cut -c6-); do \
-        echo "fuzz $(dirname "$f") $t"; \
-        out=$(go test -run '^$' -fuzz "^$t\$" -fuzztime {{ fuzz_runs }} -fuzzminimizetime 20x "./$(dirname "$f")" 2>&1) || { echo "$out" | tail -n 80; exit 1; }; \
-        echo "$out" | tail -n 2; \
-      done; done
+    @built=$(mktemp -d); trap 'rm -rf "$built"' EXIT; cache="$(go env GOCACHE)/fuzz"; \
+      for dir in $(git grep -l '^func Fuzz' -- '*_test.go' | xargs -n1 dirname | sort -u); do \
+        go test -c -fuzz=. -o "$built/fuzz" "./$dir"; pkg=$(go list "./$dir"); \
+        for t in $(grep -ohE '^func Fuzz[A-Za-z0-9_]+' "$dir"/*_test.go | cut -c6-); do \
+          echo "fuzz $dir $t"; \
+          out=$(cd "$dir" && "$built/fuzz" -test.run '^$' -test.fuzz "^$t\$" -test.fuzztime {{ fuzz_runs }} -test.fuzzminimizetime 20x -test.fuzzcachedir "$cache/$pkg" 2>&1) \
+            || { echo "$out" | tail -n 80; exit 1; }; \
+          grep -q '^fuzz: elapsed' <<< "$out" || { echo "$out"; echo "$t did not run"; exit 1; }; \
+          echo "$out" | tail -n 2; \
+        done; done
 
 # generated files and module files are as committed
 clean-tree:
