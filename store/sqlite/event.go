@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,6 +44,14 @@ func (s *Store) Events(ctx context.Context, by principal.Scope, q turn.EventQuer
 	return out, wrapf(err, "list audit records")
 }
 
+// everyTurns are the kinds of which every turn has records. Their newest are found soon among all records; the index of
+// kinds has the others, and a query shows by [rare] that it asks for one of those.
+func everyTurns() []event.Kind {
+	return []event.Kind{event.TurnStarted, event.TurnFinished, event.EffectStarted, event.EffectFinished}
+}
+
+const rare = `e.kind NOT IN ('turn.started', 'turn.finished', 'effect.started', 'effect.finished')`
+
 // eventQuery builds one of the few statements that the filters make. Each begins at an index whose order is the
 // listing's.
 func eventQuery(q turn.EventQuery, session string, rc reach) (string, []any) {
@@ -65,6 +74,9 @@ func eventQuery(q turn.EventQuery, session string, rc reach) (string, []any) {
 	}
 	if q.Kind != "" {
 		add(`e.kind = ?`, string(q.Kind))
+		if session == "" && q.Session == "" && q.Turn == "" && !slices.Contains(everyTurns(), q.Kind) {
+			add(rare)
+		}
 	}
 	if q.Without != "" {
 		add(`e.kind <> ?`, string(q.Without))

@@ -32,7 +32,7 @@ func (t *tx) stand(turnID id.Turn) (standing, error) {
 		epoch   sql.NullString
 	)
 	err := t.row(`SELECT t.session_id, t.trace, t.state, l.token, l.epoch, l.fence, l.expires_at
-		FROM turns t LEFT JOIN leases l ON l.turn_id = t.id WHERE t.id = ?`, string(turnID)).
+		FROM turns t LEFT JOIN leases l ON l.session_id = t.session_id AND l.turn_id = t.id WHERE t.id = ?`, string(turnID)).
 		Scan(&st.session, &st.trace, &st.state, &token, &epoch, &fence, &expires)
 	if errors.Is(err, sql.ErrNoRows) {
 		return standing{}, fmt.Errorf("there is no turn %s", turnID)

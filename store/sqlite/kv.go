@@ -63,8 +63,8 @@ func (s *Store) Set(ctx context.Context, scope sandbox.KVScope, key string, valu
 // its id.
 func (t *tx) writes(scope sandbox.KVScope) error {
 	var live bool
-	err := t.row(`SELECT EXISTS (SELECT 1 FROM leases l WHERE l.turn_id = ? AND l.expires_at > ?)`, string(scope.Turn), t.now.UnixMilli()).
-		Scan(&live)
+	err := t.row(`SELECT EXISTS (SELECT 1 FROM turns t JOIN leases l ON l.session_id = t.session_id AND l.turn_id = t.id
+		WHERE t.id = ? AND l.expires_at > ?)`, string(scope.Turn), t.now.UnixMilli()).Scan(&live)
 	if err == nil && !live {
 		err = &sandbox.KVOverError{Turn: scope.Turn}
 	}

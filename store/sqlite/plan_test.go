@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/b3abf3ee/portcullis/host/event"
+	"github.com/b3abf3ee/portcullis/host/turn"
 )
 
 // statements are the texts that a store has prepared so far.
@@ -118,6 +121,20 @@ func TestPlanCheckSeesScans(t *testing.T) {
 		}
 		if got := len(grows(query, steps)) != 0; got != bad {
 			t.Errorf("%s: flagged %v\n%s", query, got, fmt.Sprint(strings.Join(steps, "\n")))
+		}
+	}
+}
+
+func TestKindsThatNotEveryTurnHasAreLookedUp(t *testing.T) {
+	s, _ := open(t, filepath.Join(t.TempDir(), "portcullis.db"))
+	for kind, index := range map[event.Kind]string{
+		event.LookupDenied: "events_by_kind", event.TurnRecovered: "events_by_kind", event.EffectDenied: "events_by_kind",
+		event.TurnStarted: "events_recent", event.TurnFinished: "events_recent", event.EffectStarted: "events_recent", event.EffectFinished: "events_recent",
+	} {
+		query, _ := eventQuery(turn.EventQuery{Kind: kind}, "", reach{all: true})
+		steps, err := plan(t.Context(), s.reads, query)
+		if err != nil || len(steps) != 1 || !strings.HasPrefix(steps[0], "SEARCH e USING INDEX "+index+" (") {
+			t.Errorf("records of kind %s are looked for by %v, not by %s (%v)", kind, steps, index, err)
 		}
 	}
 }

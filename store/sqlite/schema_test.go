@@ -133,6 +133,8 @@ func TestSchemaRefuses(t *testing.T) {
 		"ended over open effects":       `UPDATE turns SET state = 'completed', finished_at = 2 WHERE id = 'trn_1'`,
 		"turn deleted":                  `DELETE FROM turns WHERE id = 'trn_over'`,
 		"turn of another request":       `UPDATE turns SET request = 'x' WHERE id = 'trn_1'`,
+		"lease of another session":      `INSERT INTO leases VALUES ('ses_2', 'trn_1', 'tok', 'epo', 6, 100)`,
+		"second lease of a session":     `INSERT INTO leases VALUES ('ses_1', 'trn_1', 'tok2', 'epo', 7, 100)`,
 		"lease of another claim":        `UPDATE leases SET token = 'x' WHERE session_id = 'ses_1'`,
 		"lease gone from under a turn":  `DELETE FROM leases WHERE session_id = 'ses_1'`,
 		"message after the end":         `INSERT INTO messages (id, session_id, turn_id, role, body, at) VALUES ('msg_2', 'ses_1', 'trn_over', 'user', '{}', 1)`,
