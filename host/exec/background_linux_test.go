@@ -135,7 +135,7 @@ func TestABackgroundProgramIsHeldToItsApproval(t *testing.T) {
 		change func(w *world)
 		want   string
 	}{
-		"another script": {func(w *world) { w.file(w.work, "s.sh", "touch ran\n", 0o600) }, effect.ReasonOperandChanged},
+		"another script": {func(w *world) { w.file(filepath.Join(w.work, "e"), "s.sh", "touch ran\n", 0o600) }, effect.ReasonOperandChanged},
 		"not listed now": {func(w *world) {
 			w.edit("programs: [sh, sleep]", "programs: [sleep]")
 		}, "program_not_listed"},
@@ -148,20 +148,23 @@ func TestABackgroundProgramIsHeldToItsApproval(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, `programs: [sh, sleep]`)
-			w.file(w.work, "s.sh", "touch ran\necho first\n", 0o600)
-			// Every place of the worker is taken, so that the change comes between the approval and the run.
-			var busy []id.Task
-			for _, folder := range []string{"a", "b", "c", "d"} {
+			folders := []string{"a", "b", "c", "d", "e"}
+			for _, folder := range folders {
 				if err := os.MkdirAll(filepath.Join(w.work, folder), 0o700); err != nil {
 					t.Fatal(err)
 				}
+			}
+			w.file(filepath.Join(w.work, "e"), "s.sh", "touch ran\necho first\n", 0o600)
+			// Every place of the worker is taken, so that the change comes between the approval and the run.
+			var busy []id.Task
+			for _, folder := range folders[:task.DefaultMost] {
 				busy = append(busy, w.start(`{"argv":["sleep","600"],"cwd":"`+folder+`"}`))
 			}
 			for _, key := range busy {
 				w.until(key, func(t task.Task) bool { return t.State == task.Running })
 			}
 			w.follow = true
-			key := w.start(`{"argv":["sh","s.sh"]}`)
+			key := w.start(`{"argv":["sh","s.sh"],"cwd":"e"}`)
 			c.change(w)
 			for _, key := range busy {
 				if _, how, err := w.store.CancelTask(t.Context(), w.operator(), "", key, w.record()); err != nil || how != task.CancelNoted {
@@ -176,7 +179,7 @@ func TestABackgroundProgramIsHeldToItsApproval(t *testing.T) {
 					t.Errorf("%+v", is)
 				}
 			}
-			if _, err := os.Stat(filepath.Join(w.work, "ran")); err == nil {
+			if _, err := os.Stat(filepath.Join(w.work, "e", "ran")); err == nil {
 				t.Error("it ran")
 			}
 		})
@@ -188,9 +191,13 @@ func TestBackgroundProgramsThatAreRefused(t *testing.T) {
 	w.secret("DEPLOY_TOKEN", "swordfish-and-more-of-it")
 	w.follow = true
 	key := w.start(`{"argv":["sleep","600"]}`)
+	if err := os.Mkdir(filepath.Join(w.work, "in"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for arguments, want := range map[string]string{
-		`{"argv":["sleep","1"]}`: "folder_busy",
-		`{"argv":["cat"]}`:       "program_not_listed",
+		`{"argv":["sleep","1"]}`:                                        "folder_busy",
+		`{"argv":["sleep","1"],"cwd":"in"}`:                             "folder_busy",
+		`{"argv":["cat"]}`:                                              "program_not_listed",
 		`{"argv":["sleep","1"],"secrets":{"TOKEN":"DEPLOY_TOKEN"}}`:     "arguments_schema",
 		`{"argv":["sleep","1"],"timeout_ms":86400001}`:                  "arguments_schema",
 		`{"argv":["sh","-c","echo swordfish-and-more-of-it"],"cwd":""}`: "arguments_schema",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/b3abf3ee/portcullis/host/effect"
@@ -32,7 +33,7 @@ func (s *Source) startTool(exec capability.Name) (effect.Tool, error) {
 	return effect.Tool{
 		Name: StartTool,
 		Description: "Start a program of this machine in the background and return its task at once. The next turn of this session is told how it ended; " +
-			task.StatusTool + ", " + task.LogsTool + " and " + task.CancelTool + " look after it. One task at a time runs in a folder. " + describe(s.rule),
+			task.StatusTool + ", " + task.LogsTool + " and " + task.CancelTool + " look after it. One task at a time runs in a folder and what is in it. " + describe(s.rule),
 		InputSchema: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{`+
 			`"argv":{"type":"array","minItems":1,"maxItems":%d,"items":{"type":"string","maxLength":%d},"description":"the program and its arguments, one word each; no shell reads them"},`+
 			`"cwd":{"type":"string","minLength":1,"maxLength":1024,"description":"folder below the workspace"},`+
@@ -62,6 +63,11 @@ func (s spec) text() (string, error) {
 	return strings.TrimSuffix(b.String(), "\n"), err
 }
 
+// scope is a folder, free of links, as the write scope of a task: it holds those of the folders in it.
+func scope(dir string) string {
+	return "process:" + strings.TrimSuffix(filepath.ToSlash(filepath.Clean(dir)), "/")
+}
+
 // Invoke queues the task. The effect's id is its instance: an effect queues one task at the most, however often it is asked.
 func (s *starter) Invoke(ctx context.Context, call effect.Call) effect.Outcome {
 	failed := func(reason, detail string) effect.Outcome {
@@ -80,13 +86,13 @@ func (s *starter) Invoke(ctx context.Context, call effect.Call) effect.Outcome {
 	title := call.Redactor().Short(redact.ForDurable, strings.Join(strings.Fields(strings.Join(call.Plan.Argv, " ")), " "), task.MaxTitle)
 	t, how, err := s.cfg.Queue(ctx, call, task.Task{
 		Kind: task.Process, Instance: string(call.Effect), Session: call.Turn.Session(), Turn: call.Turn.ID(), Core: call.Turn.Core().ID,
-		Title: title, Spec: kept, Digest: call.Plan.Digest(string(call.Arguments)), Scope: "process:" + call.Plan.Dir,
+		Title: title, Spec: kept, Digest: call.Plan.Digest(string(call.Arguments)), Scope: scope(call.Plan.Dir),
 	})
 	switch {
 	case err != nil:
 		return failed("task_not_queued", err.Error())
 	case how == task.ScopeBusy:
-		return failed("folder_busy", "another background task is open in "+call.Plan.Dir+": wait for it, cancel it, or run in another folder")
+		return failed("folder_busy", "another background task is open in "+call.Plan.Dir+", above it or below it: wait for it, cancel it, or run in another folder")
 	case how == task.TooMany:
 		return failed("too_many_tasks", fmt.Sprintf("the session has %d open tasks already: wait for one, or cancel it", task.MaxOpen))
 	case how != task.Accepted && how != task.Duplicate:

@@ -9,7 +9,7 @@
 //
 // It refuses to do anything twice. A task whose worker is gone is lost, and nobody runs a lost one again. A run of a
 // schedule has the instance (core, schedule, due time), of which there is one row at most, whichever process looks. At
-// most one task is open for one write scope. Cancelling is a durable request and may be repeated.
+// most one task is open for one write scope, and for all that lies in it. Cancelling is a durable request and may be repeated.
 //
 // It orders: tasks of a kind begin in the order they were queued, at most as many of each kind at once as the worker has places. Logs keep
 // their ends, bounded in lines and bytes; an append reads nothing.

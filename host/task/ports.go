@@ -26,9 +26,9 @@ type Queueing string
 const (
 	Accepted  Queueing = "accepted"
 	Duplicate Queueing = "duplicate"  // the instance has its task already
-	ScopeBusy Queueing = "scope_busy" // an open task writes to the same scope
+	ScopeBusy Queueing = "scope_busy" // an open task writes to the same scope, to one in it or to one that it is in
 	TooMany   Queueing = "too_many"   // the session has [MaxOpen] open tasks
-	NoOwner   Queueing = "no_owner"   // the turn does not run, or its session has no certain owner
+	NoOwner   Queueing = "no_owner"   // the turn does not run, or its session was ended or has no certain owner
 	Passed    Queueing = "passed"     // of a schedule: it was changed, or this due time is dealt with
 )
 

@@ -69,7 +69,7 @@ type Task struct {
 	Title    string // one line for people, redacted
 	Spec     string // JSON for the runner of its kind
 	Digest   string // of what was approved; empty where nothing had to be
-	Scope    string // what it writes to; at most one open task for each; empty: nothing
+	Scope    string // what it writes to, and all behind a slash of it; at most one open task for each; empty: nothing
 	Claim    lease.Claim
 	Unwanted bool   // somebody asked for its end
 	Reason   string // stable code; empty when succeeded

@@ -48,7 +48,7 @@ func (s *Store) QueueTask(ctx context.Context, n task.Task, r event.Record) (tas
 		return w.Task, task.Duplicate, nil
 	}
 	one, t := s.sessions[n.Session], s.turns[n.Turn]
-	if one.ownership() != rule.Owned || t == nil || t.rec.Session != n.Session || t.rec.State != turn.Running {
+	if one.ownership() != rule.Owned || !one.row.Ended.IsZero() || t == nil || t.rec.Session != n.Session || t.rec.State != turn.Running {
 		return task.Task{}, task.NoOwner, nil
 	}
 	n.Owner = *one.owner
@@ -70,7 +70,7 @@ func (s *Store) keepTask(n task.Task, r event.Record) (task.Task, task.Queueing,
 		if w.State.Ended() {
 			continue
 		}
-		if w.Scope == n.Scope && n.Scope != "" {
+		if rule.ScopesClash(w.Scope, n.Scope) {
 			return task.Task{}, task.ScopeBusy, nil
 		}
 		if w.Session == n.Session && n.Session != "" {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -69,7 +70,8 @@ func (s *Store) queueTask(t *tx, n task.Task, r event.Record) (task.Task, task.Q
 		return task.Task{}, task.NoOwner, err
 	}
 	var running bool
-	err = t.row(`SELECT EXISTS (SELECT 1 FROM turns t WHERE t.id = ? AND t.session_id = ? AND t.state = 'running')`,
+	err = t.row(`SELECT EXISTS (SELECT 1 FROM turns t WHERE t.id = ? AND t.session_id = ? AND t.state = 'running'
+			AND NOT EXISTS (SELECT 1 FROM session_ends e WHERE e.session_id = t.session_id))`,
 		string(n.Turn), string(n.Session)).Scan(&running)
 	if err != nil || !running {
 		return task.Task{}, task.NoOwner, err
@@ -91,17 +93,24 @@ func (t *tx) instance(of string) (task.Task, bool, error) {
 // insertTask writes a task unless its scope is taken or its session has too many.
 func (s *Store) insertTask(t *tx, n task.Task, r event.Record) (task.Task, task.Queueing, error) {
 	var (
-		taken bool
-		open  int
+		around, below bool
+		open          int
 	)
-	err := t.row(`SELECT EXISTS (SELECT 1 FROM tasks k WHERE k.write_scope = ? AND k.write_scope <> ''
+	scopes, err := json.Marshal(rule.ScopesAround(n.Scope))
+	if err != nil {
+		return task.Task{}, "", err
+	}
+	from, to := rule.ScopesBelow(n.Scope)
+	err = t.row(`SELECT EXISTS (SELECT 1 FROM tasks k WHERE k.write_scope IN (SELECT j.value FROM json_each(?) j) AND k.write_scope <> ''
+			AND k.state IN ('queued', 'running', 'blocked')),
+		EXISTS (SELECT 1 FROM tasks k WHERE ? <> '' AND k.write_scope > ? AND k.write_scope < ? AND k.write_scope <> ''
 			AND k.state IN ('queued', 'running', 'blocked')),
 		(SELECT count(*) FROM tasks k WHERE k.session_id = ? AND k.session_id <> '' AND k.state IN ('queued', 'running', 'blocked'))`,
-		n.Scope, string(n.Session)).Scan(&taken, &open)
+		string(scopes), n.Scope, from, to, string(n.Session)).Scan(&around, &below, &open)
 	switch {
 	case err != nil:
 		return task.Task{}, "", err
-	case taken:
+	case around || below:
 		return task.Task{}, task.ScopeBusy, nil
 	case open >= task.MaxOpen:
 		return task.Task{}, task.TooMany, nil

@@ -20,6 +20,7 @@ func taskCases() []testCase {
 		{"a task is queued by a running turn, for the owner of its session", taskQueued},
 		{"malformed tasks write nothing", taskMalformed},
 		{"one task for an instance, one open task for a write scope", taskOnce},
+		{"folders of which one holds the other are one write scope", taskNested},
 		{"a session has so many open tasks and no more", taskBounded},
 		{"tasks begin in the order they were queued, each once", taskClaimed},
 		{"a task is only its claim's", taskFenced},
@@ -116,6 +117,10 @@ func taskQueued(t *testing.T, w *world) {
 			t.Errorf("%s: %q, %v", name, how, err)
 		}
 	}
+	w.endSession(t, w.operator(t), other.session, turn.Ended)
+	if _, how, err := w.Store.QueueTask(w.ctx, w.newTask(other), w.record(event.TaskQueued)); how != task.NoOwner || err != nil {
+		t.Errorf("by a turn that runs in a session which was ended: %q, %v", how, err)
+	}
 	w.finish(t, l, turn.Completed)
 	if _, how, err := w.Store.QueueTask(w.ctx, w.newTask(l), w.record(event.TaskQueued)); how != task.NoOwner || err != nil {
 		t.Errorf("after its turn: %q, %v", how, err)
@@ -204,6 +209,44 @@ func taskOnce(t *testing.T, w *world) {
 		n := w.newTask(l)
 		n.Scope = ""
 		w.queue(t, n)
+	}
+}
+
+// A task that writes to a folder writes to all that is in it.
+func taskNested(t *testing.T, w *world) {
+	l := w.start(t, alice(), bound())
+	for _, c := range []struct {
+		open, asked string
+		want        task.Queueing
+	}{
+		{"process:/w/a", "process:/w/a/b", task.ScopeBusy},
+		{"process:/w/a", "process:/w/a/b/c", task.ScopeBusy},
+		{"process:/w/a/b/c", "process:/w/a", task.ScopeBusy},
+		{"process:/w/a", "process:", task.ScopeBusy}, // the whole machine
+		{"process:", "process:/w", task.ScopeBusy},
+		{"process:/w/a", "process:/w/ab", task.Accepted},
+		{"process:/w/a", "process:/w/a.b", task.Accepted},
+		{"process:/w/a", "process:/w/a0", task.Accepted},
+		{"process:/w/a%", "process:/w/ab/c", task.Accepted},
+		{"process:/w/a_", "process:/w/ab/c", task.Accepted},
+		{"process:/w/a", "process:/v", task.Accepted},
+		{"schedule:a/b", "process:a/b/c", task.Accepted},
+	} {
+		open, asked := w.newTask(l), w.newTask(l)
+		open.Scope, asked.Scope = c.open, c.asked
+		first := w.queue(t, open)
+		got, how, err := w.Store.QueueTask(w.ctx, asked, w.record(event.TaskQueued))
+		if err != nil || how != c.want {
+			t.Errorf("%s while %s is open: %q, %v, want %q", c.asked, c.open, how, err, c.want)
+		}
+		for _, k := range []task.Task{first, got} {
+			if k.ID == "" {
+				continue
+			}
+			if _, how, err := w.Store.CancelTask(w.ctx, w.operator(t), "", k.ID, w.record(event.TaskCancelAsked)); err != nil || how != task.CancelDone {
+				t.Fatal(how, err)
+			}
+		}
 	}
 }
 
