@@ -12,6 +12,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/lease"
 	"github.com/b3abf3ee/portcullis/host/outbox"
+	"github.com/b3abf3ee/portcullis/host/task"
 	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/policy/principal"
 	"pgregory.net/rapid"
@@ -29,7 +30,7 @@ func Model(t *testing.T, open Opener) {
 			t: t, world: newWorld(t, h), answers: answers, bound: map[string]id.Session{}, owner: map[id.Session]string{}, fences: map[id.Session]int64{},
 			turns: map[id.Turn]*modelTurn{}, keys: map[string]*modelTurn{}, effects: map[id.Effect]*modelEffect{},
 			questions: map[id.Approval]*approval.Question{}, values: map[string]modelValue{}, retired: map[string]int64{},
-			owed: map[id.Delivery]*outbox.Delivery{},
+			owed: map[id.Delivery]*outbox.Delivery{}, ended: map[id.Session]bool{},
 		}
 		m.ids = id.NewSource(h.Clock.Now, rand.New(rand.NewSource(1))) // the same ids whenever a sequence is replayed
 		m.epoch = m.ids.Epoch()
@@ -39,6 +40,8 @@ func Model(t *testing.T, open Opener) {
 			"ask": m.asks, "decide": m.decides, "revoke": m.revokes, "keep value": m.keepsValue, "advance": m.advances,
 			"claim delivery": m.claimsDelivery, "step delivery": m.stepsDelivery, "recover deliveries": m.recoversDeliveries,
 			"rule on delivery": m.rulesOnDelivery,
+			"queue task":       m.queuesTask, "fire schedule": m.firesSchedule, "claim task": m.claimsTask, "step task": m.stepsTask, "recover tasks": m.recoversTasks,
+			"cancel task": m.cancelsTask, "tell of tasks": m.tellsOfTasks, "end session": m.endsSession,
 		})
 		m.agrees(rt)
 	})
@@ -47,14 +50,14 @@ func Model(t *testing.T, open Opener) {
 		total += answers[a]
 		if answers[a] > 0 {
 			kinds++
-		} else if n >= 1000 {
+		} else if n >= 10_000 {
 			t.Errorf("no sequence came to the answer %q", a)
 		}
 	}
 	t.Logf("model: %d sequences, %d answers of %d of %d kinds", n, total, kinds, len(everyAnswer))
 }
 
-// everyAnswer is what a thousand sequences must come to: a model that is never led into a corner proves little.
+// everyAnswer is what ten thousand sequences must come to: a model that is never led into a corner proves little.
 var everyAnswer = []string{
 	"Admit admitted", "Admit duplicate", "Admit conflict", "Admit busy", "Admit not_found", "Append written", "Append stale",
 	"Append already_ended", "Extend written", "Extend stale", "Finish written", "Finish stale", "Finish already_ended",
@@ -65,6 +68,12 @@ var everyAnswer = []string{
 	"ResolveEffect settled", "ResolveEffect settled_before", "ResolveEffect not_uncertain",
 	"a step of a delivery written", "a step of a delivery stale", "RequeueDelivery recorded", "RequeueDelivery not_thus",
 	"DropDelivery recorded", "DropDelivery not_thus",
+	"Admit ended", "EffectStarted session_ended", "EndSession ended", "EndSession ended_before", "EndSession not_found",
+	"QueueTask accepted", "QueueTask duplicate", "QueueTask scope_busy", "QueueTask too_many", "QueueTask no_owner",
+	"FireSchedule accepted", "FireSchedule duplicate", "FireSchedule scope_busy", "FireSchedule passed",
+	"a step of a task written", "a step of a task stale", "a task is lost",
+	"CancelTask cancelled", "CancelTask noted", "CancelTask noted_before", "CancelTask was_ended", "CancelTask not_found",
+	"Tell written", "Tell stale", "Tell already_ended",
 }
 
 // model is what the store should hold.
@@ -88,6 +97,10 @@ type model struct {
 	owed      map[id.Delivery]*outbox.Delivery
 	queue     []*outbox.Delivery // as they were made
 	held      []outbox.Delivery  // as they were claimed
+	ended     map[id.Session]bool
+	tasks     []*task.Task // as they were queued
+	worked    []task.Task  // as they were claimed
+	cursor    modelCursor  // of the one schedule
 }
 
 type modelTurn struct {
@@ -233,6 +246,7 @@ func (m *model) agrees(rt *rapid.T) {
 		fails(rt, "read a question", err, !found)
 		m.same(rt, "state of a question", got.State, q.State)
 		m.same(rt, "a question was used", got.Used.IsZero(), q.Used.IsZero())
+		m.same(rt, "an answer was taken back", got.Revoked.IsZero(), q.Revoked.IsZero())
 	}
 	for _, d := range m.queue {
 		got, found, err := m.Store.Delivery(m.ctx, by, d.ID)
@@ -243,4 +257,5 @@ func (m *model) agrees(rt *rapid.T) {
 	all, err := m.Store.Deliveries(m.ctx, by, "", 0, 500)
 	fails(rt, "list deliveries", err, false)
 	m.same(rt, "deliveries", len(all), len(m.queue))
+	m.agreesOnTasks(rt)
 }

@@ -79,6 +79,9 @@ func (m *model) startsEffect(rt *rapid.T) {
 		t = m.turns[s.Turn]
 	}
 	want := m.under(q, s)
+	if m.ended[s.Session] {
+		want = effect.SessionEnded
+	}
 	refused := want == effect.Begun && (t.outcome != "" || m.effects[s.Effect] != nil)
 	how, err := m.Store.EffectStarted(m.ctx, s, m.record(event.EffectStarted))
 	fails(rt, "EffectStarted", err, refused)

@@ -51,6 +51,8 @@ func (m *model) admits(rt *rapid.T) {
 		want, session = turn.Conflict, ""
 	case session != "" && m.owner[session] != who.PrincipalID:
 		want, session = turn.SessionNotFound, ""
+	case m.ended[session]:
+		want, session = turn.SessionOver, ""
 	case session != "":
 		if at := m.running(session); at != nil && !m.over(at.claim) {
 			want, session = turn.Busy, ""
@@ -70,16 +72,22 @@ func (m *model) admits(rt *rapid.T) {
 	if want != turn.Admitted {
 		return
 	}
-	m.fences[session]++
-	m.same(rt, "the fence of an admission", got.Claim.Fence, m.fences[session])
 	if m.owner[session] == "" || sel.Kind == turn.Resume {
 		m.bound[who.PrincipalID] = session
 	}
-	m.owner[session] = who.PrincipalID
+	m.keys[key] = m.admitted(rt, a, got)
+}
+
+// admitted is a turn that runs from now on.
+func (m *model) admitted(rt *rapid.T, a turn.Admission, got turn.Admittance) *modelTurn {
+	m.fences[got.Session]++
+	m.same(rt, "the fence of an admission", got.Claim.Fence, m.fences[got.Session])
+	m.owner[got.Session] = a.Owner.PrincipalID
 	claim := a.Claim
 	claim.Fence = got.Claim.Fence
-	t := &modelTurn{live: live{a.Turn, session, claim}, person: who, digest: a.Digest}
-	m.turns[a.Turn], m.keys[key], m.order = t, t, append(m.order, t)
+	t := &modelTurn{live: live{a.Turn, got.Session, claim}, person: a.Owner, digest: a.Digest}
+	m.turns[a.Turn], m.order = t, append(m.order, t)
+	return t
 }
 
 // turnUnder draws a turn and a claim, sometimes that of another.
@@ -118,7 +126,7 @@ func (m *model) extends(rt *rapid.T) {
 func (m *model) finishes(rt *rapid.T) {
 	t, l := m.turnUnder(rt)
 	end := m.terminal(l, one(rt, "outcome", []turn.Outcome{turn.Completed, turn.Completed, turn.NeedsUser, turn.Failed, turn.Cancelled, turn.Indeterminate}))
-	if end.Reply != "" && rapid.Bool().Draw(rt, "owes") {
+	if end.Reply != "" && t.person.Channel != "" && rapid.Bool().Draw(rt, "owes") {
 		end.Deliveries = []turn.Delivery{{ID: m.ids.Delivery(), Channel: t.person.Channel, Conversation: t.person.ConversationKey, Body: end.Reply}}
 	}
 	how, err := m.Store.Finish(m.ctx, end, m.recordOf(event.TurnFinished, t))
