@@ -14,6 +14,7 @@ import (
 
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
 	"github.com/b3abf3ee/portcullis/host"
+	"github.com/b3abf3ee/portcullis/host/core"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/process"
 	"github.com/b3abf3ee/portcullis/host/sandbox"
@@ -86,6 +87,11 @@ func (h Home) OpenShadow(ctx context.Context) (_ *Shadow, err error) {
 		Home: h.Path, Store: watched{s.store, &s.Left}, CacheDir: filepath.Join(s.dir, CacheName), Compiler: compiler, Keeper: keeper,
 	})
 	return s, err
+}
+
+// Seen is up to when what a schedule of a core was due is dealt with; now when no host has looked at it as it is.
+func (s *Shadow) Seen(ctx context.Context, coreID string, sch core.Schedule, now time.Time) (time.Time, error) {
+	return s.store.SeeSchedule(ctx, coreID, sch.ID, sch.Digest(), now) // the copy's: the home stays as it is
 }
 
 // placed says of a failure of the copy where the database really is.

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"crypto/rand"
 	"database/sql"
 	"os"
 	"path/filepath"
@@ -8,9 +9,16 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/app"
 	"github.com/b3abf3ee/portcullis/host/core"
+	"github.com/b3abf3ee/portcullis/host/event"
+	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/lease"
+	"github.com/b3abf3ee/portcullis/host/task"
+	"github.com/b3abf3ee/portcullis/policy/principal"
+	"github.com/b3abf3ee/portcullis/store/sqlite"
 )
 
 // home writes a default home without plugins.
@@ -176,5 +184,86 @@ func TestAHomeThatCannotBeWrittenIsFound(t *testing.T) {
 	}
 	if err := mayWrite(filepath.Join(h.Path, "gone")); err == nil {
 		t.Error("a folder that is not there can be written")
+	}
+}
+
+// A home in which nobody serves, with a schedule that is due, and tasks in every state that a person would like to know of.
+func TestTasksAndSchedulesThatNobodySeesTo(t *testing.T) {
+	h, now := home(t), time.Now()
+	schedule := []byte("cron: 0 * * * *\ntimezone: UTC\nprompt: look\n")
+	if _, err := h.Put("cores/assistant/agent/schedules/hourly.yaml", schedule, 0o600, false); err != nil {
+		t.Fatal(err)
+	}
+	examine := func() []Finding {
+		return Examine(t.Context(), h, Machine{Env: func(string) string { return "" }, Cache: h.Join("cache")})
+	}
+	for _, code := range []string{"tasks.lost", "tasks.left", "tasks.queued", "schedules.overdue"} {
+		if got := find(examine(), code); len(got) != 0 {
+			t.Errorf("before anything was: %+v", got)
+		}
+	}
+	ids := id.NewSource(time.Now, rand.Reader)
+	s, err := sqlite.Open(t.Context(), sqlite.Config{Path: h.Join(app.DatabaseName), Clock: time.Now, IDs: ids})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	record := func(k event.Kind) event.Record { return event.Record{ID: ids.Event(), At: now, Kind: k} }
+	fire := func(name string) {
+		k := task.Task{
+			ID: ids.Task(), Kind: task.Fire, Instance: name, Owner: principal.Facts{PrincipalID: "principal:scheduler:" + name, Authority: principal.System},
+			Core: "assistant", Schedule: name, Due: now, Title: name, Spec: "{}", Scope: "schedule:" + name, Created: now,
+		}
+		if _, how, err := s.FireSchedule(t.Context(), k, "", time.Time{}, record(event.TaskQueued)); err != nil || how != task.Accepted {
+			t.Fatal(how, err)
+		}
+	}
+	claim := func() {
+		c := lease.Claim{Token: ids.Lease(), Epoch: ids.Epoch(), Expires: now.Add(time.Hour)}
+		if _, found, err := s.ClaimTask(t.Context(), task.Which{}, c, record(event.TaskStarted)); err != nil || !found {
+			t.Fatal(found, err)
+		}
+	}
+	fire("lost")
+	claim()
+	if lost, err := s.RecoverTasks(t.Context(), ids.Epoch(), now); err != nil || len(lost) != 1 {
+		t.Fatal(lost, err)
+	}
+	fire("left")
+	claim()
+	fire("waits")
+	all, err := core.Load(t.Context(), h.Path, "assistant")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range all.Schedules() {
+		if _, err := s.SeeSchedule(t.Context(), "assistant", one.ID, one.Digest(), now.Add(-5*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found := examine()
+	for code, want := range map[string][2]string{
+		"tasks.lost":        {"in the last 7 days: 1;", "portcullis tasks list --state=lost"},
+		"tasks.left":        {"left running: 1;", "portcullis tasks list"},
+		"tasks.queued":      {"which works: 1", "portcullis serve"},
+		"schedules.overdue": {"schedule hourly of core assistant was due at " + now.UTC().Truncate(time.Hour).Format("2006-01-02 15:04 UTC"), "portcullis serve"},
+	} {
+		got := find(found, code)
+		if len(got) != 1 || got[0].Level != Warn || !strings.Contains(got[0].Message, want[0]) || !strings.Contains(got[0].Remedy, want[1]) {
+			t.Errorf("%s: %+v", code, got)
+		}
+	}
+	lock, err := h.TakeLock("serve")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found = examine()
+	for _, code := range []string{"tasks.left", "tasks.queued", "schedules.overdue"} {
+		if got := find(found, code); len(got) != 0 {
+			t.Errorf("while a host serves: %+v", got)
+		}
+	}
+	if err := lock.Release(); err != nil {
+		t.Error(err)
 	}
 }

@@ -90,6 +90,8 @@ func (e *examination) together(ctx context.Context, cores []core.Core, plugins [
 	}()
 	e.leftRunning(host.Left)
 	e.waiting(host.Waiting)
+	e.tasks(host.Waiting)
+	e.schedules(ctx, host, cores, time.Now())
 	e.programs(cores)
 	e.children(cores)
 	pinned := map[string]bool{}
