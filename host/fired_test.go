@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/b3abf3ee/portcullis/host/task"
@@ -21,5 +22,30 @@ func TestACancelledRunHidesNothingUncertain(t *testing.T) {
 		if out := h.fired(over, turn.Result{}, err); out.Reason != want || (out.State == task.Cancelled) != (want == task.ReasonCancelled) {
 			t.Errorf("%v: %+v", err, out)
 		}
+	}
+}
+
+// noted is the control of a task that keeps what was noted.
+type noted struct {
+	task.Control
+	said []bool
+}
+
+func (n *noted) Block(_ context.Context, blocked bool) { n.said = append(n.said, blocked) }
+
+// A task waits as long as one question is open, whoever of those who work for it asked.
+func TestATaskWaitsUntilItsLastQuestionIsAnswered(t *testing.T) {
+	at := &noted{}
+	w := &waits{at: at}
+	first := w.begin(t.Context())
+	second := w.begin(t.Context())
+	first()
+	if !slices.Equal(at.said, []bool{true}) {
+		t.Errorf("with one question open: %v", at.said)
+	}
+	second()
+	w.begin(t.Context())()
+	if !slices.Equal(at.said, []bool{true, false, true, false}) {
+		t.Errorf("at last: %v", at.said)
 	}
 }

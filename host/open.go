@@ -101,7 +101,7 @@ type Host struct {
 	tasks     *task.Worker // nil: none runs here
 	endTasks  func()       // tells the worker and the scheduler to end
 	stopTasks func()       // waits for them
-	fires     sync.Map     // of id.Turn to the task.Control of the run of a schedule that it is
+	fires     sync.Map     // of id.Turn to the *waits of the run of a schedule that it is, or that it works for
 	unread    sync.Map     // faults of cores that the log has told
 
 	mu     sync.Mutex // guards the caches below; not held while anything is compiled or opened
@@ -179,7 +179,7 @@ func (h *Host) join() error {
 	h.network = net.New(net.Config{Private: allow, Audit: h.auditEgress})
 	h.resolver = authority.NewResolver(h.cfg.Store, h.cfg.Store, h.cfg.Clock, h.ids)
 	h.gate = approval.NewGate(approval.Config{
-		Journal: h.cfg.Store, Prompter: h.cfg.Prompter, Courier: h.courier(), Wait: h.cfg.Wait, Clock: h.cfg.Clock, IDs: h.ids,
+		Journal: h.cfg.Store, Prompter: h.prompter(), Courier: h.courier(), Wait: h.cfg.Wait, Clock: h.cfg.Clock, IDs: h.ids,
 	})
 	h.binder = credential.NewBinder(h.secrets, h.cfg.Store, h.ids, h.cfg.Clock)
 	h.effects = effect.NewRuntime(effect.Config{

@@ -215,7 +215,7 @@ func (h *Host) setup(ctx context.Context, ready prepared, known redact.Set, acto
 		return effect.Setup{}, capability.Snapshot{}, err
 	}
 	may, limits := ready.core.Capabilities(), ready.core.Limits()
-	spawn := &child.Source{Runner: h.turns, Authority: h.resolver}
+	spawn := &child.Source{Runner: ofTask{h}, Authority: h.resolver}
 	setup := effect.Setup{
 		Sources:  []effect.Source{turn.Ask{}, ready.programs, h.taskTools(), &pluginSource{h, ready}, spawn},
 		Policies: ready.policies, Approvers: h.approvers(actor), Known: known, Timeout: limits.EffectTimeout, Output: limits.OutputBytes,

@@ -93,13 +93,15 @@ func (h *Host) fired(ctx context.Context, res turn.Result, err error) task.Outco
 	var rejected *turn.RejectedError
 	switch {
 	case res.Outcome() == turn.Completed: // whatever was asked meanwhile
-	case err == nil && (res.Outcome() == turn.Indeterminate || res.Outcome() == turn.Lost): // also when it was told to end
+	case res.Outcome() == turn.Indeterminate || res.Outcome() == turn.Lost: // also when it was told to end
 		return h.taskUncertain(ctx, "turn_"+string(res.Outcome()), res.Sentence())
-	case err != nil && !errors.As(err, &rejected):
+	case errors.Is(err, errNotBound):
+		return h.taskFailed(ctx, "run_not_bound", "the turn of the run could not be noted at its task, so it was ended")
+	case res.Turn() == "" && !errors.As(err, &rejected):
 		return h.taskUncertain(ctx, "turn_uncertain", err.Error())
 	case ctx.Err() != nil:
 		return task.Outcome{State: task.Cancelled, Reason: task.ReasonCancelled}
-	case err != nil:
+	case rejected != nil:
 		return h.taskFailed(ctx, rejected.Reason, rejected.Sentence)
 	}
 	reply := h.Hidden(ctx).Text(redact.ForDurable, res.Reply()) + denied(res)
@@ -128,14 +130,22 @@ func denied(res turn.Result) string {
 	return fmt.Sprintf("\n[calls of it that were denied: %d]", n)
 }
 
-// fire runs the turn of a run, which its task is bound to as soon as it has begun.
+// errNotBound is why a run ends that its task does not know of.
+var errNotBound = errors.New("host: the run could not be noted at its task")
+
+// fire runs the turn of a run, which its task is bound to as soon as it has begun. One that cannot be is ended: its claim is
+// over, or the store fails.
 func (h *Host) fire(ctx context.Context, req turn.Request, c task.Control) (turn.Result, error) {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	var running id.Turn
 	defer func() { h.fires.Delete(running) }()
 	return h.turns.Run(ctx, req, turn.Observer{Started: func(key id.Turn, s id.Session) {
 		running = key
-		h.fires.Store(key, c)
-		c.Bind(ctx, s, key)
+		h.fires.Store(key, &waits{at: c})
+		if !c.Bind(ctx, s, key) {
+			end(errNotBound)
+		}
 	}})
 }
 

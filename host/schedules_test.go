@@ -1,7 +1,9 @@
 package host_test
 
 import (
+	"context"
 	"crypto/rand"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +11,8 @@ import (
 	"github.com/b3abf3ee/portcullis/host/approval"
 	"github.com/b3abf3ee/portcullis/host/authority"
 	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/lease"
+	"github.com/b3abf3ee/portcullis/host/provider"
 	"github.com/b3abf3ee/portcullis/host/task"
 	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/policy/principal"
@@ -172,6 +176,76 @@ func TestARunThatWaitsForAPersonIsBlocked(t *testing.T) {
 	}
 	if is := h.until(by, key, func(k task.Task) bool { return k.State.Ended() }); is.Reason != "needs_user" {
 		t.Errorf("%+v", is)
+	}
+}
+
+// A run whose child waits for a person says so too, until each of its questions is answered.
+func TestARunWhoseChildrenWaitForAPersonIsBlocked(t *testing.T) {
+	h := newHome(t, "calc")
+	h.helper("steps: [{call: [{tool: calc.eval, args: {expression: 1+1}}]}, {say: done}]\n", "tool.call:*")
+	h.core("steps: [{call: [{tool: agents.spawn, args: {core: helper, task: add}}]}, {say: done}]\n",
+		[]string{"tool.call:*", "agents.spawn:helper"}, "approval: {tools: {calc.eval: prompt}}")
+	h.write("cores/assistant/agent/schedules/daily.yaml", "cron: '0 0 1 1 *'\ntimezone: UTC\nprompt: look\n")
+	running := h.open(func(c *host.Config) { c.Work, c.Wait, c.Prompter = true, time.Minute, nil })
+	by, err := running.Operator(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := h.fire("daily")
+	blocked := h.until(by, key, func(k task.Task) bool { return k.State == task.Blocked || k.State.Ended() })
+	asked, err := running.Approvals().Questions(t.Context(), by, approval.Pending, 0, 10)
+	if err != nil || len(asked) != 1 || blocked.State != task.Blocked || asked[0].Turn == blocked.Turn {
+		t.Fatalf("%+v, %+v, %v", blocked, asked, err)
+	}
+	if _, how, err := running.Decide(t.Context(), by, asked[0].ID, true, approval.Once, "yes"); err != nil || how != approval.Recorded {
+		t.Fatal(how, err)
+	}
+	if is := h.until(by, key, func(k task.Task) bool { return k.State.Ended() }); is.State != task.Succeeded {
+		t.Errorf("%+v", is)
+	}
+}
+
+// unbound is a store that knows no claim on a run that is to be bound.
+type unbound struct{ host.Store }
+
+func (unbound) BindTask(context.Context, id.Task, lease.Claim, id.Session, id.Turn) (task.Fenced, error) {
+	return task.Stale, nil
+}
+
+// A run ends when its task does not know of its turn, and one whose host closes is cancelled.
+func TestARunThatIsEnded(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*host.Config)
+		state  task.State
+		reason string
+	}{
+		"not bound":       {func(c *host.Config) { c.Store = unbound{c.Store} }, task.Failed, "run_not_bound"},
+		"the host closes": {func(*host.Config) {}, task.Cancelled, task.ReasonHostClosed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHome(t)
+			h.core("steps: [{say: done}]\n", nil)
+			h.write("cores/assistant/agent.yaml", strings.ReplaceAll(h.read("cores/assistant/agent.yaml"), "{provider: scripted, script: script.yaml}", "{provider: slow, name: slow}"))
+			h.write("cores/assistant/agent/schedules/daily.yaml", "cron: '0 0 1 1 *'\ntimezone: UTC\nprompt: look\n")
+			begun := make(chan struct{}, 1)
+			key := h.fire("daily")
+			running := h.open(func(c *host.Config) {
+				c.Work, c.Models = true, map[string]provider.Model{"slow": lingering{begun: begun}}
+			}, c.change)
+			if name == "the host closes" {
+				<-begun
+				if err := running.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			by, err := principal.NewIssuer(string(h.store.StoreID())).Issue(principal.Facts{PrincipalID: "principal:operator:local", Authority: principal.Operator, Reason: "test"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if is := h.until(by, key, func(k task.Task) bool { return k.State.Ended() }); is.State != c.state || is.Reason != c.reason {
+				t.Errorf("%+v", is)
+			}
+		})
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/b3abf3ee/portcullis/host/approval"
 	"github.com/b3abf3ee/portcullis/host/authority"
 	"github.com/b3abf3ee/portcullis/host/binding"
 	"github.com/b3abf3ee/portcullis/host/effect"
@@ -146,30 +145,4 @@ func (h *Host) taskFailed(ctx context.Context, reason, words string) task.Outcom
 // taskUncertain is the end of a task of which it is not known what it did: that it was told to end takes nothing of that back.
 func (h *Host) taskUncertain(ctx context.Context, reason, words string) task.Outcome {
 	return task.Outcome{State: task.Failed, Reason: reason, Summary: h.Hidden(context.WithoutCancel(ctx)).Text(redact.ForDurable, words)}
-}
-
-// courier is the host's, with a note at the tasks that wait. There is none where nobody waits for an answer.
-func (h *Host) courier() approval.Courier {
-	if h.cfg.Courier == nil && h.cfg.Wait <= 0 {
-		return nil
-	}
-	return blocking{h, h.cfg.Courier}
-}
-
-// blocking notes at a task whose turn asks a person that it waits, for as long as it does.
-type blocking struct {
-	h  *Host
-	to approval.Courier
-}
-
-// Deliver is [approval.Courier]. Its context ends with the question.
-func (b blocking) Deliver(ctx context.Context, q approval.Question) error {
-	if c, ok := b.h.fires.Load(q.Turn); ok {
-		c.(task.Control).Block(ctx, true)
-		context.AfterFunc(ctx, func() { c.(task.Control).Block(ctx, false) })
-	}
-	if b.to == nil {
-		return nil
-	}
-	return b.to.Deliver(ctx, q)
 }

@@ -31,6 +31,9 @@ func tasking() []guard {
 		{"arguments-of-a-task-byte-for-byte", "host/exec/start.go", "\te.SetEscapeHTML(false)\n", "", inExec, "TestABackgroundProgramIsToldWhatWasApproved"},
 		{"grants-when-a-task-runs", "host/tasks.go", "if err != nil || !ready.core.Capabilities().Meets(need) {", "if _ = need; err != nil {", inExec, "TestABackgroundProgramIsHeldToItsApproval"},
 		{"no-task-in-an-ended-session", "host/tasks.go", "if !found || !session.Ended.IsZero() {", "if !found || !session.Ended.IsZero() && false {", inExec, "TestABackgroundProgramIsHeldToItsApproval"},
+		{"run-is-bound", "host/schedules.go", "if !c.Bind(ctx, s, key) {", "if c.Bind(ctx, s, key); false {", inHost, "TestARunThatIsEnded"},
+		{"task-waits-for-a-child", "host/waits.go", "\t\tr.h.fires.Store(key, w)", "\t\t_ = w", inHost, "TestARunWhoseChildrenWaitForAPersonIsBlocked"},
+		{"task-waits-for-the-last-answer", "host/waits.go", "before != (w.open > 0) {", "n != 0 || before {", inHost, "TestATaskWaitsUntilItsLastQuestionIsAnswered"},
 		{"log-bounded-in-bytes", "store/sqlite/tasklog.go", "all.LogBytes-task.MaxLogBytes", "int64(0)", inSQLite, "TestALogTakesNoMoreRoomThanItMay"},
 	}
 }
