@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/sdk/internal/codec"
@@ -132,7 +133,7 @@ func (h Host) Random(p []byte) error {
 		o.Int("n", int64(n))
 		got := h.border().random(o.Bytes())
 		if len(got) != n {
-			return Errorf(Unavailable, "asked the host for %d random bytes, got %d", n, len(got))
+			return fault(Unavailable, "asked the host for "+strconv.Itoa(n)+" random bytes, got "+strconv.Itoa(len(got)))
 		}
 		p = p[copy(p, got):]
 	}

@@ -1,9 +1,6 @@
 package codec
 
-import (
-	"reflect"
-	"strings"
-)
+import "reflect"
 
 // Build makes the table of t. The error is [Faults], all of them: it says which
 // types and fields cannot be encoded and what would be right. The table is then
@@ -107,7 +104,7 @@ func source(t reflect.Type) string {
 	s := t.String()
 	for i := 0; i+5 <= len(s); i++ {
 		// not the end of a longer name: domain.P, or a path in brackets
-		if s[i:i+5] == "main." && (i == 0 || strings.IndexByte("[]*( ,", s[i-1]) >= 0) {
+		if s[i:i+5] == "main." && (i == 0 || isOneOf(s[i-1], "[]*( ,")) {
 			s = s[:i] + s[i+5:]
 		}
 	}

@@ -26,37 +26,48 @@ type encoder struct {
 func (e *encoder) byte(c byte) { e.buf = append(e.buf, c) }
 
 func (e *encoder) value(p *Plan, v unsafe.Pointer) (err error) {
+	buf := e.buf
 	switch p.Kind {
 	case Bool:
-		e.buf = strconv.AppendBool(e.buf, *(*bool)(v))
+		buf = appendBool(buf, *(*bool)(v))
 	case Int:
-		e.buf = strconv.AppendInt(e.buf, intAt(v, p.size), 10)
+		buf = strconv.AppendInt(buf, intAt(v, p.size), 10)
 	case Uint:
-		e.buf = strconv.AppendUint(e.buf, uintAt(v, p.size), 10)
+		buf = strconv.AppendUint(buf, uintAt(v, p.size), 10)
 	case Float:
 		if p.size == 4 {
-			e.buf, err = AppendFloat(e.buf, float64(*(*float32)(v)), 32)
+			buf, err = AppendFloat(buf, float64(*(*float32)(v)), 32)
 		} else {
-			e.buf, err = AppendFloat(e.buf, *(*float64)(v), 64)
+			buf, err = AppendFloat(buf, *(*float64)(v), 64)
 		}
 	case String:
-		e.buf = AppendString(e.buf, *(*string)(v))
+		buf = AppendString(buf, *(*string)(v))
 	case Number:
 		return e.number(*(*string)(v))
 	case Bytes:
-		e.byte('"')
-		e.buf = appendBase64(e.buf, *(*[]byte)(v))
-		e.byte('"')
+		buf = appendBase64(buf, *(*[]byte)(v))
 	case RawText:
 		return e.raw(*(*[]byte)(v))
 	case Any:
 		return e.any(*(*any)(v))
 	case Other:
-		e.buf, err = p.custom.Append(e.buf, v)
+		buf, err = p.custom.Append(buf, v)
 	default:
 		return e.composite(p, v)
 	}
+	e.buf = buf // at one place: each that stores a pointer is told to the collector
 	return err
+}
+
+//go:noinline
+func (e *encoder) text(s string) { e.buf = append(e.buf, s...) }
+
+func appendBool(dst []byte, v bool) []byte {
+	text := "false"
+	if v {
+		text = "true"
+	}
+	return appendText(dst, text)
 }
 
 // composite writes what has values inside.
@@ -70,7 +81,7 @@ func (e *encoder) composite(p *Plan, v unsafe.Pointer) error {
 		if to := *(*unsafe.Pointer)(v); to != nil {
 			err = e.value(p.Elem, to)
 		} else {
-			e.buf = append(e.buf, "null"...)
+			e.text("null")
 		}
 	case Slice:
 		list := *(*[]byte)(v) // the length counts elements, of whatever size
@@ -102,15 +113,15 @@ func (e *encoder) elements(p *Plan, first unsafe.Pointer, n int) error {
 
 func (e *encoder) mapping(p *Plan, v unsafe.Pointer) error {
 	e.byte('{')
-	keys := p.table.keys(v)
-	sort(keys)
-	for i, key := range keys {
+	all := p.table.all(v)
+	sort(all)
+	for i, entry := range all {
 		if i > 0 {
 			e.byte(',')
 		}
-		e.buf = append(AppendString(e.buf, key), ':')
-		if err := e.value(p.Elem, p.table.get(v, key)); err != nil {
-			return errors.New(key + ": " + err.Error())
+		e.buf = append(AppendString(e.buf, entry.key), ':')
+		if err := e.value(p.Elem, entry.elem); err != nil {
+			return errors.New(entry.key + ": " + err.Error())
 		}
 	}
 	e.byte('}')
@@ -130,7 +141,7 @@ func (e *encoder) object(p *Plan, v unsafe.Pointer) error {
 			e.byte(',')
 		}
 		comma = true
-		e.buf = append(e.buf, f.quoted...)
+		e.text(f.quoted)
 		if err := e.value(f.Plan, at); err != nil {
 			return errors.New(f.Name + ": " + err.Error())
 		}
@@ -197,7 +208,7 @@ func (p *Plan) empty(v unsafe.Pointer) bool {
 	case reflect.Array:
 		return p.Type.Len() == 0
 	case reflect.Map:
-		return *(*unsafe.Pointer)(v) == nil || len(p.table.keys(v)) == 0
+		return *(*unsafe.Pointer)(v) == nil || len(p.table.all(v)) == 0
 	case reflect.Pointer:
 		return *(*unsafe.Pointer)(v) == nil
 	case reflect.Interface:
