@@ -9,6 +9,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/turn"
+	"github.com/b3abf3ee/portcullis/policy/principal"
 	"github.com/b3abf3ee/portcullis/store/internal/rule"
 )
 
@@ -51,12 +52,15 @@ func (s *Store) admit(t *tx, a turn.Admission, r []event.Record) (turn.Admittanc
 		err := s.audit(t, rule.Denied(a.Owner.PrincipalID, l, why, s.ids.Event(), t.now))
 		return turn.Admittance{Disposition: turn.SessionNotFound}, err
 	}
+	var at vacancy
 	if session != "" {
-		over, err := t.over(session)
-		if err != nil || over {
-			return turn.Admittance{Disposition: turn.SessionOver}, err
+		if at, err = t.vacancy(session); err != nil {
+			return turn.Admittance{}, err
 		}
-		free, err := s.vacate(t, session)
+		if at.over {
+			return turn.Admittance{Disposition: turn.SessionOver}, nil
+		}
+		free, err := s.vacate(t, at)
 		if err != nil || !free {
 			return turn.Admittance{Disposition: turn.Busy}, err
 		}
@@ -74,7 +78,8 @@ func (s *Store) admit(t *tx, a turn.Admission, r []event.Record) (turn.Admittanc
 			return turn.Admittance{}, err
 		}
 	}
-	if got.Claim.Fence, err = t.start(a, got.Session); err != nil {
+	got.Claim.Fence = at.fence + 1
+	if err := t.start(a, got); err != nil {
 		return turn.Admittance{}, err
 	}
 	if err := t.insertMessages(got.Session, a.Messages); err != nil {
@@ -102,19 +107,22 @@ func (t *tx) requested(a turn.Admission) (turn.Record, bool, error) {
 // resolve finds the session that a wants; empty when one is to be made. A reason means that the session is named
 // and not the actor's to use.
 func (t *tx) resolve(a turn.Admission) (id.Session, rule.Reason, error) {
-	session := a.Selector.Session
+	var (
+		session = a.Selector.Session
+		have    principal.Facts
+		certain bool
+		err     error
+	)
 	if a.Selector.Kind == turn.Bound {
-		var err error
-		if session, err = bound(t, a.Owner); err != nil {
-			return "", "", err
-		}
+		session, have, certain, err = bound(t, a.Owner)
+	} else if session != "" {
+		have, certain, err = owner(t, session)
 	}
-	if session == "" {
-		return "", "", nil
+	if err != nil || session == "" {
+		return "", "", err
 	}
-	have, certain, err := owner(t, session)
-	if err != nil || certain {
-		return session, rule.Why(true, rule.Owned, rule.MayUse(a.Owner, have)), err
+	if certain {
+		return session, rule.Why(true, rule.Owned, rule.MayUse(a.Owner, have)), nil
 	}
 	_, exists, err := t.sessionOf(rule.Lookup{What: lookupSession, ID: string(session)})
 	if err != nil {
@@ -138,25 +146,40 @@ func (t *tx) found(a turn.Admission) error {
 		a.Owner.Channel, a.Owner.ConversationKey, a.Owner.ParentSession, a.Owner.ParentTurn)
 }
 
-// start writes the running turn with its lease and returns the lease's fence.
-func (t *tx) start(a turn.Admission, session id.Session) (fence int64, err error) {
-	// Not one statement with RETURNING, for which SQLite makes a table each time.
-	if err = t.row(`SELECT fence + 1 FROM sessions WHERE id = ?`, string(session)).Scan(&fence); err != nil {
-		return 0, err
-	}
-	err = t.must(`UPDATE sessions SET turns = turns + 1, fence = ?, last_turn_at = ? WHERE id = ?`, fence, a.At.UnixMilli(), string(session))
+// vacancy is how a session stands for its next turn. The zero vacancy is a new session's.
+type vacancy struct {
+	fence   int64 // of its latest claim
+	over    bool  // it was ended
+	running orphaned
+	expires int64 // of the claim of the running turn
+}
+
+// vacancy reads it. The fence is no part of the statement that moves it: with RETURNING SQLite makes a table each time.
+func (t *tx) vacancy(session id.Session) (v vacancy, err error) {
+	v.running.session = session
+	err = t.row(`SELECT s.fence, EXISTS (SELECT 1 FROM session_ends e WHERE e.session_id = s.id), coalesce(l.turn_id, ''),
+			coalesce(l.expires_at, 0), coalesce(t.trace, '')
+		FROM sessions s LEFT JOIN leases l ON l.session_id = s.id LEFT JOIN turns t ON t.id = l.turn_id WHERE s.id = ?`, string(session)).
+		Scan(&v.fence, &v.over, &v.running.turn, &v.expires, &v.running.trace)
+	return v, err
+}
+
+// start writes the running turn with its lease.
+func (t *tx) start(a turn.Admission, got turn.Admittance) error {
+	session := string(got.Session)
+	err := t.must(`UPDATE sessions SET turns = turns + 1, fence = ?, last_turn_at = ? WHERE id = ?`, got.Claim.Fence, a.At.UnixMilli(), session)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	err = t.must(`INSERT INTO turns (id, session_id, authority, principal_id, request, digest, core, revision,
 			capabilities, trace, input, state, reason, reply, steps, tokens_input, tokens_output, tokens_cache_read,
 			tokens_cache_write, started_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', '', '', 0, 0, 0, 0, 0, ?)`,
-		string(a.Turn), string(session), string(a.Owner.Authority), a.Owner.PrincipalID, string(a.Request), a.Digest,
+		string(a.Turn), session, string(a.Owner.Authority), a.Owner.PrincipalID, string(a.Request), a.Digest,
 		a.Core, a.Revision, a.Capabilities, string(a.Trace), a.Input, a.At.UnixMilli())
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return fence, t.must(`INSERT INTO leases (session_id, turn_id, token, epoch, fence, expires_at) VALUES (?, ?, ?, ?, ?, ?)`,
-		string(session), string(a.Turn), string(a.Claim.Token), string(a.Claim.Epoch), fence, a.Claim.Expires.UnixMilli())
+	return t.must(`INSERT INTO leases (session_id, turn_id, token, epoch, fence, expires_at) VALUES (?, ?, ?, ?, ?, ?)`,
+		session, string(a.Turn), string(a.Claim.Token), string(a.Claim.Epoch), got.Claim.Fence, a.Claim.Expires.UnixMilli())
 }

@@ -23,7 +23,8 @@ func (s *Store) EffectStarted(ctx context.Context, e effect.Started, r event.Rec
 			if err := s.owes(e.Turn); err != nil {
 				return err
 			}
-			if over, err := t.over(e.Session); err != nil || over {
+			over, running, err := t.begins(e)
+			if err != nil || over {
 				how = effect.SessionEnded
 				return err
 			}
@@ -35,15 +36,14 @@ func (s *Store) EffectStarted(ctx context.Context, e effect.Started, r event.Rec
 			if how = began; err != nil || how != effect.Begun {
 				return err
 			}
-			n, err := t.exec(`INSERT INTO effects (id, session_id, turn_id, call_id, tool, plugin, recovery, digest,
-					arguments, approval_id, status, reason, durable, duration_ms, started_at)
-				SELECT ?, t.session_id, t.id, ?, ?, ?, ?, ?, ?, ?, '', '', '', 0, ?
-				FROM turns t WHERE t.id = ? AND t.session_id = ? AND t.state = 'running'`,
-				string(e.Effect), e.CallID, e.Tool, e.Plugin, e.Recovery, e.Digest, string(e.Arguments),
-				string(e.Approval), e.At.UnixMilli(), string(e.Turn), string(e.Session))
-			if err == nil && n == 0 {
-				err = fmt.Errorf("turn %s of session %s is not running", e.Turn, e.Session)
+			if !running {
+				return fmt.Errorf("turn %s of session %s is not running", e.Turn, e.Session)
 			}
+			err = t.must(`INSERT INTO effects (id, session_id, turn_id, call_id, tool, plugin, recovery, digest,
+					arguments, approval_id, status, reason, durable, duration_ms, started_at)
+				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', '', '', 0, ?)`,
+				string(e.Effect), string(e.Session), string(e.Turn), e.CallID, e.Tool, e.Plugin, e.Recovery, e.Digest, string(e.Arguments),
+				string(e.Approval), e.At.UnixMilli())
 			if err != nil {
 				return err
 			}
@@ -54,6 +54,15 @@ func (s *Store) EffectStarted(ctx context.Context, e effect.Started, r event.Rec
 		return "", wrapf(err, "start effect %s", e.Effect)
 	}
 	return how, nil
+}
+
+// begins is whether the session of an effect was ended, and whether its turn runs. That is no part of the INSERT, for whose
+// SELECT SQLite makes a table each time.
+func (t *tx) begins(e effect.Started) (over, running bool, err error) {
+	err = t.row(`SELECT EXISTS (SELECT 1 FROM session_ends e WHERE e.session_id = ?1),
+		EXISTS (SELECT 1 FROM turns t WHERE t.id = ?2 AND t.session_id = ?1 AND t.state = 'running')`, string(e.Session), string(e.Turn)).
+		Scan(&over, &running)
+	return over, running, err
 }
 
 // stands holds the grants that e names to those that its plugin has now.

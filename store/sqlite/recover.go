@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"strconv"
 	"time"
 
@@ -77,20 +76,14 @@ func (s *Store) orphan(t *tx, o orphaned, why string, at time.Time) (turn.Recove
 	})
 }
 
-// vacate reports whether session can take a new turn. A running turn whose claim is over is ended on the way.
-func (s *Store) vacate(t *tx, session id.Session) (bool, error) {
-	var (
-		o       = orphaned{session: session}
-		expires int64
-	)
-	err := t.row(`SELECT l.turn_id, l.expires_at, t.trace FROM leases l JOIN turns t ON t.id = l.turn_id
-		WHERE l.session_id = ?`, string(session)).Scan(&o.turn, &expires, &o.trace)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
+// vacate reports whether a session can take a new turn. A running turn whose claim is over is ended on the way.
+func (s *Store) vacate(t *tx, at vacancy) (bool, error) {
+	if at.running.turn == "" {
 		return true, nil
-	case err != nil || expires > t.now.UnixMilli():
-		return false, err
 	}
-	_, err = s.orphan(t, o, rule.ReasonLeaseExpired, t.now)
+	if at.expires > t.now.UnixMilli() {
+		return false, nil
+	}
+	_, err := s.orphan(t, at.running, rule.ReasonLeaseExpired, t.now)
 	return err == nil, err
 }
