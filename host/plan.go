@@ -221,7 +221,7 @@ func (h *Host) setup(ctx context.Context, ready prepared, known redact.Set, acto
 		Policies: ready.policies, Approvers: h.approvers(actor), Known: known, Timeout: limits.EffectTimeout, Output: limits.OutputBytes,
 	}
 	if from != nil {
-		spawn.Depth, may = from.Depth, may.Intersect(from.Turn.Core().Capabilities)
+		may = may.Intersect(from.Turn.Core().Capabilities)
 		// What its core lets run is no part of what the parent's does: a child runs no programs, and leaves none behind.
 		setup.Sources = []effect.Source{turn.Ask{}, &pluginSource{h, ready}, spawn}
 		setup = setup.Within(from.Setup, from.Turn)

@@ -2,7 +2,7 @@ package main
 
 // working is what keeps a child agent within the turn that it works for.
 func working() []guard {
-	const spawn = "host/child/spawn.go"
+	const bounds = "host/turn/children.go"
 	return []guard{
 		{"child-capabilities", "host/plan.go", "may.Intersect(from.Turn.Core().Capabilities)", "may", inHost, "TestAChildCanDoNoMoreThanItsParent"},
 		{"child-catalog", "host/effect/narrow.go", "if !ok || !sameTool(t, theirs) {", "if !ok && t.Origin != Builtin || ok && !sameTool(t, theirs) {", inEffect, "TestATurnThatWorksForAnotherIsWithinIt"},
@@ -10,9 +10,12 @@ func working() []guard {
 		{"child-grants", "host/effect/narrow.go", "\t\tgranted: from.granted,\n", "", inEffect, "TestATurnThatWorksForAnotherGoesByItsGrants"},
 		{"child-rules", "host/effect/narrow.go", "append(slices.Clone(s.Policies), from.Policies...)", "slices.Clone(s.Policies)", inEffect, "TestATurnThatWorksForAnotherIsWithinIt"},
 		{"child-egress", "host/net/plugin.go", "range p.call.Within {", "range p.call.Within[:0] {", inNet, "TestEachLayerAloneRefuses/rules_of_another"},
-		{"child-depth", spawn, "case s.of.Depth >= MaxDepth:", "case false:", inChild, "TestThereAreTwoGenerations"},
-		{"child-count", spawn, "case s.begun >= MaxChildren:", "case false:", inChild, "TestATurnHasFourChildren"},
-		{"child-at-once", spawn, "case s.running >= MaxAtOnce:", "case false:", inChild, "TestTwoChildrenWorkAtOnce"},
+		{"child-depth", bounds, "case of.generation >= MaxGenerations:", "case of.generation >= 20:", inTurn, "TestThereAreTwoGenerations"},
+		{"child-count", bounds, "case of.children >= MaxChildren:", "case false:", inTurn, "TestWhoWorksForATurnIsBounded"},
+		{"child-at-once", bounds, "case of.atWork >= MaxChildrenAtOnce:", "case false:", inTurn, "TestWhoWorksForATurnIsBounded"},
+		{"child-of-a-running-turn", bounds, "\tif !runs {", "\tif r == nil {\n\t\tr = &running{family: family{maxSteps: 9, ends: now.Add(1e12)}}\n\t}\n\tif runs && false {", inTurn, "TestWhoWorksForATurnIsBounded"},
+		{"child-steps", bounds, "plan.MaxSteps = min(plan.MaxSteps, of.maxSteps-of.steps)", "", inTurn, "TestAChildHasTheStepsThatItsParentHasLeft"},
+		{"child-time", bounds, "plan.Timeout = min(plan.Timeout, of.ends.Sub(now))", "", inTurn, "TestAChildHasTheTimeThatItsParentHasLeft"},
 		{"child-of-somebody", "host/turn/request.go", "if (r.Actor.Authority == principal.DelegatedAgent) != (r.Parent != nil) {", "if false {", inTurn, "TestWhatFailsBeforeTheStartIsARejectionAndLeavesNothing"},
 		{"child-owner", "store/sqlite/children.go", "AND `+reached(\"w.session_id\")+` ORDER", "AND (? OR ? <> '') ORDER", inSQLite, "TestContract/the_children_of_a_turn_are_listed_in_order,_and_are_not_their_parent's"},
 	}

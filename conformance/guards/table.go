@@ -23,7 +23,6 @@ const (
 	inTurn    = "./host/turn"
 	inOutbox  = "./host/outbox"
 	inTask    = "./host/task"
-	inChild   = "./host/child"
 )
 
 // table is every guard, in the order a module and its call meet them.

@@ -5,8 +5,9 @@
 // state. It can do what its own core can, and of that only what the parent can: [turn.Parent] narrows its capabilities and its
 // catalog. No allowance for the parent's session is the child's.
 //
-// It refuses: a core that the parent has no agents.spawn:<core> for (in the gate, before this package is asked), a third
-// generation, a fifth child of a turn, a third child at once. What a child may or may not have done outranks its words: then
+// It refuses: a core that the parent has no agents.spawn:<core> for (in the gate, before this package is asked). A third
+// generation, a fifth child of a turn and a third child at once are refused where every child's turn begins (package turn),
+// and a child's steps and time are bounded by what its parent has left. What a child may or may not have done outranks its words: then
 // the parent's effect is indeterminate too.
 //
 // After a crash the parent's effect has no end and is indeterminate; the child's turn is recovered as every turn is. Whose

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/b3abf3ee/portcullis/host/binding"
@@ -25,20 +24,17 @@ const Tool = "agents.spawn"
 // family is what a core must be granted, with the id of a core after it.
 const family = "agents.spawn"
 
-// Bounds of children.
+// Bounds of one child; [turn.MaxChildren] and its like say how many there may be.
 const (
-	MaxDepth    = 2        // generations below a turn that nobody spawned
-	MaxChildren = 4        // that one turn may have, one after another or at once
-	MaxAtOnce   = 2        // of them
-	MaxTask     = 16 << 10 // bytes of what a child is asked to do
-	MaxResult   = 64 << 10 // bytes of what it answers
+	MaxTask   = 16 << 10 // bytes of what a child is asked to do
+	MaxResult = 64 << 10 // bytes of what it answers
 )
 
 // Stable reasons of a refusal. Nothing was started then.
 const (
-	ReasonDepth = "child_depth"
-	ReasonCount = "child_count"
-	ReasonBusy  = "child_busy"
+	ReasonDepth = "child_" + turn.RejectDepth
+	ReasonCount = "child_" + turn.RejectCount
+	ReasonBusy  = "child_" + turn.RejectCrowd
 	ReasonCore  = "child_core" // the core is not there, or cannot be used
 )
 
@@ -56,7 +52,6 @@ type Authority interface {
 type Source struct {
 	Runner    Runner
 	Authority Authority
-	Depth     int // generations between the turn and one that nobody spawned
 }
 
 // Known is the tool as approval rules see it, for a core that may have children; else nothing.
@@ -73,7 +68,7 @@ func Known(grants capability.Snapshot) []approval.Entry {
 	return []approval.Entry{e}
 }
 
-// Tools returns the tool, with counters of its own: they count for one turn.
+// Tools returns the tool.
 func (s *Source) Tools(_ context.Context, bound binding.Turn) ([]effect.Tool, error) {
 	grants := bound.Core().Capabilities
 	if !grants.AllowsFamily(family) {
@@ -93,7 +88,7 @@ func (s *Source) Tools(_ context.Context, bound binding.Turn) ([]effect.Tool, er
 			`"description":"id of the core that does it"},"task":{"type":"string","minLength":1,"maxLength":%d,"description":"what to do, complete in itself"}},`+
 			`"required":["core","task"],"additionalProperties":false}`, MaxTask)),
 		Risk: approval.Medium, Approval: approval.Auto, Recovery: "manual", Asks: asks, OwnTime: true, Timeout: effect.MaxTimeout, Output: MaxResult,
-		Origin: effect.Builtin, Provenance: "builtin:" + Tool, Adapter: &spawner{of: s, bound: bound},
+		Origin: effect.Builtin, Provenance: "builtin:" + Tool, Adapter: spawner{s},
 	}}, nil
 }
 
@@ -122,58 +117,24 @@ type answer struct {
 	Cut     bool         `json:"cut,omitempty"` // the reply was longer
 }
 
-// spawner runs the children of one turn.
-type spawner struct {
-	of    *Source
-	bound binding.Turn
-
-	mu      sync.Mutex // guards the rest
-	begun   int
-	running int
-}
+// spawner runs children. How many there may be is the Execution's to say, which all of them pass.
+type spawner struct{ of *Source }
 
 // Invoke runs one child and waits for its end, also when ctx is over: the turn winds up then.
-func (s *spawner) Invoke(ctx context.Context, call effect.Call) effect.Outcome {
+func (s spawner) Invoke(ctx context.Context, call effect.Call) effect.Outcome {
 	var in input
 	if err := json.Unmarshal(call.Arguments, &in); err != nil {
 		return refused(ReasonCore, "the arguments cannot be read: "+err.Error())
 	}
-	if out := s.enter(); out != nil {
-		return *out
-	}
-	defer s.leave()
 	actor, err := s.of.Authority.Child(ctx, call.Turn.Principal(), call.Turn.ID(), call.Effect)
 	if err != nil {
 		return refused("child_authority", "the child cannot be given authority: "+err.Error())
 	}
 	res, err := s.of.Runner.Run(ctx, turn.Request{
 		Actor: actor, Selector: turn.Selector{Kind: turn.Fresh}, Core: in.Core, Input: in.Task, Workspace: call.Turn.Workspace(),
-		Known: call.Redactor(), Parent: &turn.Parent{Turn: call.Turn, Setup: call.Setup(), Depth: s.of.Depth + 1},
+		Known: call.Redactor(), Parent: &turn.Parent{Turn: call.Turn, Setup: call.Setup()},
 	}, turn.Observer{})
 	return ended(ctx, in.Core, res, err)
-}
-
-// enter counts a child in, or refuses it.
-func (s *spawner) enter() *effect.Outcome {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	no := func(reason, detail string) *effect.Outcome { out := refused(reason, detail); return &out }
-	switch {
-	case s.of.Depth >= MaxDepth:
-		return no(ReasonDepth, fmt.Sprintf("a child of a child has no children: at most %d generations", MaxDepth))
-	case s.begun >= MaxChildren:
-		return no(ReasonCount, fmt.Sprintf("this turn had its %d children", MaxChildren))
-	case s.running >= MaxAtOnce:
-		return no(ReasonBusy, fmt.Sprintf("%d children are at work: wait for one", MaxAtOnce))
-	}
-	s.begun, s.running = s.begun+1, s.running+1
-	return nil
-}
-
-func (s *spawner) leave() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.running--
 }
 
 func refused(reason, detail string) effect.Outcome {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 
 	"github.com/b3abf3ee/portcullis/host/binding"
 	"github.com/b3abf3ee/portcullis/host/child"
@@ -62,11 +61,11 @@ func bound(t *testing.T, grants ...string) binding.Turn {
 	return b
 }
 
-// spawn offers the tool to a turn that is depth generations below one that nobody spawned.
-func spawn(t *testing.T, r *runner, depth int) func(ctx context.Context) effect.Outcome {
+// spawn offers the tool to a turn.
+func spawn(t *testing.T, r *runner) func(ctx context.Context) effect.Outcome {
 	t.Helper()
 	b := bound(t, "agents.spawn:helper")
-	tools, err := (&child.Source{Runner: r, Authority: r, Depth: depth}).Tools(t.Context(), b)
+	tools, err := (&child.Source{Runner: r, Authority: r}).Tools(t.Context(), b)
 	if err != nil || len(tools) != 1 {
 		t.Fatal(tools, err)
 	}
@@ -93,58 +92,25 @@ func TestOnlyACoreThatMaySpawnIsOfferedTheTool(t *testing.T) {
 
 func TestAChildWorksForTheTurnThatSpawnedIt(t *testing.T) {
 	r := refusing(turn.RejectCore)
-	if out := spawn(t, r, 0)(t.Context()); out.Status != effect.Failed || out.Reason != child.ReasonCore {
+	if out := spawn(t, r)(t.Context()); out.Status != effect.Failed || out.Reason != child.ReasonCore {
 		t.Errorf("%+v", out)
 	}
 	req := r.asked[0]
 	if req.Core != "helper" || req.Input != "help" || req.Selector.Kind != turn.Fresh || req.Workspace != "/work" || req.Parent == nil ||
-		req.Parent.Depth != 1 || req.Parent.Turn.ID() != "trn_1" || req.Actor.ParentTurn != "trn_1" || req.Actor.Authority != principal.DelegatedAgent {
+		req.Parent.Turn.ID() != "trn_1" || req.Actor.ParentTurn != "trn_1" || req.Actor.Authority != principal.DelegatedAgent {
 		t.Errorf("%+v", req)
 	}
 }
 
-func TestThereAreTwoGenerations(t *testing.T) {
-	r := refusing(turn.RejectCore)
-	if out := spawn(t, r, child.MaxDepth-1)(t.Context()); out.Reason != child.ReasonCore || len(r.asked) != 1 {
-		t.Errorf("%+v", out)
-	}
-	if out := spawn(t, r, child.MaxDepth)(t.Context()); out.Status != effect.Failed || out.Reason != child.ReasonDepth || len(r.asked) != 1 {
-		t.Errorf("a third generation: %+v", out)
-	}
-}
-
-func TestATurnHasFourChildren(t *testing.T) {
-	r := refusing(turn.RejectQueueFull)
-	again := spawn(t, r, 0)
-	for n := range child.MaxChildren {
-		if out := again(t.Context()); out.Reason != "child_"+turn.RejectQueueFull {
-			t.Errorf("child %d: %+v", n+1, out)
+func TestWhatAChildIsRefusedForIsNamed(t *testing.T) {
+	for rejected, want := range map[string]string{
+		turn.RejectDepth: child.ReasonDepth, turn.RejectCount: child.ReasonCount, turn.RejectCrowd: child.ReasonBusy, turn.RejectCore: child.ReasonCore,
+		turn.RejectSpent: "child_spent",
+	} {
+		if out := spawn(t, refusing(rejected))(t.Context()); out.Status != effect.Failed || out.Reason != want {
+			t.Errorf("%s: %+v", rejected, out)
 		}
 	}
-	if out := again(t.Context()); out.Reason != child.ReasonCount || len(r.asked) != child.MaxChildren {
-		t.Errorf("one more: %+v, %d", out, len(r.asked))
-	}
-}
-
-func TestTwoChildrenWorkAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := &runner{run: func(ctx context.Context, _ turn.Request) (turn.Result, error) {
-			<-ctx.Done()
-			return turn.Result{}, ctx.Err()
-		}}
-		again := spawn(t, r, 0)
-		ctx, cancel := context.WithCancel(t.Context())
-		var done sync.WaitGroup
-		for range child.MaxAtOnce {
-			done.Go(func() { again(ctx) })
-		}
-		synctest.Wait()
-		if out := again(ctx); out.Reason != child.ReasonBusy {
-			t.Errorf("a third at once: %+v", out)
-		}
-		cancel() // the parent's cancel is the children's, and it waits for them
-		done.Wait()
-	})
 }
 
 // A child of which nothing is known may have done anything.
@@ -152,7 +118,7 @@ func TestWhatIsNotKnownOfAChildIsIndeterminate(t *testing.T) {
 	r := &runner{run: func(context.Context, turn.Request) (turn.Result, error) {
 		return turn.Result{}, &turn.InfrastructureError{Doing: "write", Err: errors.New("disk full")}
 	}}
-	if out := spawn(t, r, 0)(t.Context()); out.Status != effect.Indeterminate || !strings.Contains(out.Detail, "disk full") {
+	if out := spawn(t, r)(t.Context()); out.Status != effect.Indeterminate || !strings.Contains(out.Detail, "disk full") {
 		t.Errorf("%+v", out)
 	}
 }

@@ -27,6 +27,8 @@ type admitted struct {
 	input   provider.Message // as the model sees it
 	started time.Time
 	leave   []func() // leaves the lanes, in the order they were entered
+
+	generation int // how many turns it works for, one for another
 }
 
 // admit makes the turn durable, after earlier turns of its session. A turn that was admitted before under the same

@@ -24,6 +24,7 @@ type running struct {
 	session id.Session
 	cancel  context.CancelCauseFunc
 	done    chan struct{} // closed after the terminal write
+	family  family
 }
 
 // errRequested is the cause of a context that an explicit cancel request ended.

@@ -35,12 +35,12 @@ type Request struct {
 	Parent      *Parent // of a child agent: who it works for; nil: nobody's child
 }
 
-// Parent is the turn that a child agent works for, which narrows everything that the child may do. A request of a delegated
-// agent has one, and no other has. It comes from an effect of that turn and from nowhere else.
+// Parent is the turn that a child agent works for, which narrows everything that the child may do: its time and steps are at
+// most what that turn has left, and it counts as one of its children. A request of a delegated agent has one, and no other has.
+// It comes from an effect of that turn, which must run in the same Execution, and from nowhere else.
 type Parent struct {
 	Turn  binding.Turn
 	Setup effect.Setup // what the parent's catalog was made of
-	Depth int          // generations between the child and a turn that nobody spawned: 1 for a child
 }
 
 // ModelChoice overrides the core's model for one turn. Each empty field leaves the core's.

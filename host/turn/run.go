@@ -39,7 +39,12 @@ func (x *Execution) pass(ctx context.Context, req Request, obs Observer, body fu
 	if err != nil {
 		return Result{}, rejected(req.Key, err)
 	}
-	a, before, err := x.admit(ctx, req, digest, plan.bounded())
+	plan, generation, leave, err := x.within(req, plan.bounded())
+	if err != nil {
+		return Result{}, err
+	}
+	defer leave()
+	a, before, err := x.admit(ctx, req, digest, plan)
 	if err != nil {
 		return Result{}, err
 	}
@@ -47,6 +52,7 @@ func (x *Execution) pass(ctx context.Context, req Request, obs Observer, body fu
 		return recorded(*before), nil
 	}
 	defer a.release()
+	a.generation = generation
 	return x.admittedRun(ctx, a, obs, body)
 }
 
@@ -54,7 +60,11 @@ func (x *Execution) pass(ctx context.Context, req Request, obs Observer, body fu
 func (x *Execution) admittedRun(ctx context.Context, a *admitted, obs Observer, body func(*work, context.Context) ending) (Result, error) {
 	inner, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	x.enlist(a.turn, &running{session: a.session, cancel: cancel, done: make(chan struct{})})
+	live := &running{
+		session: a.session, cancel: cancel, done: make(chan struct{}),
+		family: family{generation: a.generation, maxSteps: a.plan.MaxSteps, ends: a.started.Add(a.plan.Timeout)},
+	}
+	x.enlist(a.turn, live)
 	defer x.delist(a.turn)
 	defer x.heed(inner, a.turn, cancel)()
 	if obs.Started != nil {
@@ -63,7 +73,7 @@ func (x *Execution) admittedRun(ctx context.Context, a *admitted, obs Observer, 
 	timed, stop := context.WithTimeoutCause(inner, a.plan.Timeout, errTurnTime)
 	defer stop()
 
-	w := &work{x: x, a: a, obs: obs}
+	w := &work{x: x, a: a, live: live, obs: obs}
 	end := w.settle(timed, w.do(timed, body))
 	res, err := x.finish(ctx, a, w, end)
 	if err == nil && ctx.Err() != nil {
@@ -101,6 +111,7 @@ func failed(reason, sentence string) ending {
 type work struct {
 	x       *Execution
 	a       *admitted
+	live    *running
 	obs     Observer
 	bound   binding.Turn
 	catalog *effect.Catalog

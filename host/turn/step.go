@@ -62,6 +62,7 @@ func (x *Execution) message(t id.Turn, m provider.Message) (Message, error) {
 // step asks the model once and runs what it asks for. done means the turn is over.
 func (w *work) step(ctx context.Context) (end ending, done bool) {
 	w.steps++
+	w.live.step(w.x)
 	if w.obs.Step != nil {
 		w.obs.Step(w.steps)
 	}
