@@ -21,17 +21,21 @@ func (m *model) asks(rt *rapid.T) {
 	q.Cacheable = rapid.Bool().Draw(rt, "cacheable")
 	err := m.Store.Ask(m.ctx, q, m.record(event.ApprovalAsked))
 	fails(rt, "Ask", err, t.outcome != "")
-	if err == nil {
-		m.questions[q.ID], m.asked = &q, append(m.asked, q.ID)
+	if err != nil {
+		return
+	}
+	if m.questions[q.ID], m.asked = &q, append(m.asked, q.ID); rapid.Bool().Draw(rt, "and is answered") {
+		m.decide(rt, &q)
 	}
 }
 
-// decides lets the operator answer: the first answer stands, and after the deadline there is none.
-func (m *model) decides(rt *rapid.T) {
-	q := m.questions[one(rt, "question", m.asked)]
+func (m *model) decides(rt *rapid.T) { m.decide(rt, m.questions[one(rt, "question", m.asked)]) }
+
+// decide lets the operator answer: the first answer stands, and after the deadline there is none.
+func (m *model) decide(rt *rapid.T, q *approval.Question) {
 	ans := one(rt, "answer", []approval.Answer{denial(), allow(approval.Once), allow(approval.ForSession)})
 	if ans.Reach == approval.ForSession && !q.Cacheable {
-		rt.Skip("not offered")
+		return // it is not offered
 	}
 	by, want := m.operator(m.t), approval.Recorded
 	ans.By = by.PrincipalID()

@@ -171,7 +171,10 @@ func (m *model) stepsTask(rt *rapid.T) {
 			is.LogLines++
 		}
 	case "bind":
-		t := one(rt, "turn", append(m.order, m.runs(rt, is.Owner)))
+		t := one(rt, "turn", m.order)
+		if rapid.IntRange(0, 2).Draw(rt, "a turn of its own") > 0 {
+			t = m.runs(rt, one(rt, "run as", []principal.Facts{is.Owner, is.Owner, scheduler("another")}))
+		}
 		if m.owner[t.session] != is.Owner.PrincipalID || is.Kind != task.Fire || is.Session != "" {
 			want = task.Stale
 		}
