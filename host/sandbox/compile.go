@@ -127,6 +127,8 @@ func (e *Engine) uncompiled(ctx context.Context, name string, err error) *LoadEr
 		le = refuse(name, own.code, "takes more than %s to compile, as modules do that are made to: build it with smaller functions, or raise limits.compile_time in config.yaml", e.cfg.CompileTimeout)
 	case errors.As(err, &own) && own.code == CodeCompileMemory:
 		le = refuse(name, own.code, "takes more than %d MiB of memory to compile, as modules do that are made to: build it with smaller functions, or raise limits.compile_memory in config.yaml", e.cfg.CompileMemory>>20)
+	case errors.As(err, &own) && own.code == CodeMalformed:
+		return unread(name, own.err)
 	case errors.As(err, &own):
 		le = refuse(name, CodeUncompiled, "is not a valid module, or uses a WebAssembly proposal that this host does not run: build it for WebAssembly 2.0")
 	default:

@@ -18,7 +18,7 @@ func slowModule() readyModule {
 	const depth = 400_000
 	code := bytes.Join([][]byte{bytes.Repeat([]byte{0x02, 0x40}, depth), bytes.Repeat([]byte{0x0b}, depth+1)}, nil)
 	m := &wasmbin.Module{Types: []wasmbin.FuncType{{}}, Funcs: []uint32{0}, Bodies: []wasmbin.Body{{Code: code}}}
-	return readyModule{declared(m), m.Encode()}
+	return readyModule{declares: declared(m), code: m.Encode()}
 }
 
 // wideModule takes hundreds of megabytes to compile: many values live at once,
@@ -30,13 +30,13 @@ func wideModule() readyModule {
 		m.Funcs = append(m.Funcs, 0)
 		m.Bodies = append(m.Bodies, wasmbin.Body{Code: append(bytes.Repeat(piece, 6000), 0x0b)})
 	}
-	return readyModule{declared(m), m.Encode()}
+	return readyModule{declares: declared(m), code: m.Encode()}
 }
 
 // brokenModule is no valid module, and the engine says so.
 func brokenModule() readyModule {
 	m := &wasmbin.Module{Types: []wasmbin.FuncType{{}}, Funcs: []uint32{0}, Bodies: []wasmbin.Body{{Code: []byte{0x1a, 0x0b}}}}
-	return readyModule{declared(m), m.Encode()}
+	return readyModule{declares: declared(m), code: m.Encode()}
 }
 
 // hands is a clock that is set by hand.

@@ -21,7 +21,8 @@ import (
 type Config struct {
 	// CacheDir keeps compiled code between runs; made with mode 0700, refused
 	// when others can write to it. Empty compiles anew in each process, in the
-	// process, and keeps all code in memory.
+	// process, and keeps all code in memory; what frames take of the stack is then
+	// an estimate, which code made for the purpose passes by far.
 	CacheDir string
 	// CacheBytes is how large CacheDir may become: what was used longest ago
 	// goes. 0 means 2 GiB.

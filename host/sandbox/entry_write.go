@@ -31,6 +31,9 @@ func (c *codeCache) write(digest string, m readyModule, compile func(folder stri
 	if r.code, err = newCode(folder); err != nil {
 		return record{}, &diskError{err}
 	}
+	if r.stack, err = stackIn(folder, r.code.Name, m.frames); err != nil {
+		return record{}, err
+	}
 	old, replaces := c.find(digest)
 	if err = c.publish(r); err != nil {
 		return record{}, &diskError{err}

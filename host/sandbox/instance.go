@@ -39,6 +39,7 @@ func (p *Plugin) make(ctx context.Context, code *machine, st *callState, scratch
 	}
 	in.mod = mod
 	in.fuel = mod.ExportedGlobal(fuelExport).(api.MutableGlobal)
+	mod.ExportedGlobal(stackExport).(api.MutableGlobal).Set(uint64(code.stack))
 	if p.binary.plain == "" {
 		in.globals = make([]api.MutableGlobal, len(p.binary.globals))
 		for i, name := range p.binary.globals {

@@ -36,7 +36,7 @@ func TestTheThreatModelHasTheBounds(t *testing.T) {
 	table, _, _ = strings.Cut(table, "\n## ")
 	for what, amount := range map[string]string{
 		"wall time, waiting for a slot included": fmt.Sprintf("%.0f s", usual.Deadline.Seconds()),
-		"native stack, by estimate":              size(maxStack),
+		"native stack":                           size(maxStack),
 		"memory and blocks of a call":            size(usual.Memory),
 		"memory of all calls together":           size(engine.TotalMemoryBytes),
 		"blocks alive at once":                   fmt.Sprint(maxBlocks),

@@ -18,6 +18,7 @@ type machine struct {
 	cache wazero.CompilationCache // nil when the code came from no folder
 	code  wazero.CompiledModule
 	bytes int64 // what closing it gives back, about
+	stack int64 // what a call may take of the stack, as the meter counts
 }
 
 // machineOverhead is what a runtime costs beside its module.
@@ -28,7 +29,7 @@ const machineOverhead = 512 << 10
 // With no folder it compiles here, where only the end of ctx between two
 // functions stops it.
 func openMachine(ctx context.Context, cfg Config, folder string, imports []binImport, wasm []byte) (_ *machine, err error) {
-	m := &machine{bytes: int64(len(wasm)) + machineOverhead}
+	m := &machine{bytes: int64(len(wasm)) + machineOverhead, stack: maxStack}
 	rc := runtimeConfig(cfg.MaxMemoryBytes)
 	work := experimental.WithCompilationWorkers(ctx, compileWorkers)
 	if folder != "" {

@@ -15,6 +15,7 @@ const (
 	yieldModule = "portcullis"
 	yieldName   = "yield"
 	fuelExport  = "portcullis:fuel"
+	stackExport = "portcullis:stack"
 	startExport = "portcullis:start"
 	// globalExports is followed by the index of a mutable global.
 	globalExports = "portcullis:global:"
@@ -26,27 +27,30 @@ const (
 // waits for a guest.
 const fuelSlice = 250_000
 
-// maxStack bounds the native stack of one call, as package wasmbin estimates
-// frames. encoding/json of a Go guest takes 14 MiB of it at the deepest nesting
-// it allows, 10,000 lists. The engine doubles a stack by copying it, so that the
-// worst a call of ordinary code takes is about twice as much.
+// maxStack bounds the native stack of one call. The meter counts frames by an
+// estimate, of which a call gets as much as [stackFor] its module says. Of that
+// encoding/json of a Go guest takes 12 MiB at the deepest nesting it allows,
+// 10,000 lists. The engine doubles a stack by copying it, so that what a call
+// holds for a moment is about twice as much.
 const maxStack = 32 << 20
 
 // metered writes a module that pays for what it executes, whose start function
 // waits to be called, whose mutable globals can be read and set and whose data
-// lies in few segments; what comes out is what runs. The error is a [*wasmbin.Refusal].
-func metered(m *wasmbin.Module) ([]byte, error) {
-	m, err := m.ExportStart(startExport)
+// lies in few segments; what comes out is what runs. frames is what the meter counts for each function's
+// frame. The error is a [*wasmbin.Refusal].
+func metered(m *wasmbin.Module) (code []byte, frames []int64, err error) {
+	m, err = m.ExportStart(startExport)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	out, _, err := wasmbin.Meter(m.JoinData(), wasmbin.Options{
-		YieldModule: yieldModule, YieldName: yieldName, FuelExport: fuelExport, Stack: maxStack, GlobalPrefix: globalExports,
+	out, report, err := wasmbin.Meter(m.JoinData(), wasmbin.Options{
+		YieldModule: yieldModule, YieldName: yieldName, FuelExport: fuelExport, Stack: maxStack, StackExport: stackExport,
+		GlobalPrefix: globalExports,
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return out.Encode(), nil
+	return out.Encode(), report.Frames, nil
 }
 
 // linkYield serves the import that metered modules call.

@@ -229,6 +229,7 @@ func (e *Engine) fromDisk(ctx context.Context, m *module) (*machine, error) {
 		var code *machine
 		if code, err = openMachine(ctx, e.cfg, folder, m.declares.imports, wasm); err == nil {
 			code.bytes += r.code.Bytes
+			code.stack = r.stack
 			return code, nil
 		}
 	}

@@ -20,6 +20,7 @@ type record struct {
 	folder string // beside the record; holds the two files
 	wasm   fileMark
 	code   fileMark
+	stack  int64 // what the machine code may take of the stack, as the meter counts
 	facts  *binary
 }
 
@@ -39,6 +40,7 @@ type recordOnDisk struct {
 	Folder string      `json:"folder"`
 	Wasm   fileMark    `json:"wasm"`
 	Code   fileMark    `json:"code"`
+	Stack  int64       `json:"stack"`
 	Facts  factsOnDisk `json:"facts"`
 }
 
@@ -69,7 +71,7 @@ type exportOnDisk struct {
 
 // encode is the sha256 of the rest in hexadecimal, and JSON.
 func (r record) encode() ([]byte, error) {
-	d := recordOnDisk{Module: r.module, Folder: r.folder, Wasm: r.wasm, Code: r.code, Facts: factsOnDisk{
+	d := recordOnDisk{Module: r.module, Folder: r.folder, Wasm: r.wasm, Code: r.code, Stack: r.stack, Facts: factsOnDisk{
 		Funcs: r.facts.funcs, HasMemory: r.facts.hasMemory, MemoryMin: r.facts.memoryMin,
 		Start: r.facts.start, Globals: r.facts.globals, Plain: r.facts.plain,
 	}}
@@ -113,6 +115,9 @@ func decodeRecord(data []byte) (record, bool) {
 	if dir, file := filepath.Split(d.Code.Name); !plainName(strings.TrimSuffix(dir, string(filepath.Separator))) || !plainName(file) {
 		return record{}, false
 	}
+	if d.Stack <= 0 || d.Stack > maxStack {
+		return record{}, false
+	}
 	f := &binary{
 		funcs: d.Facts.Funcs, hasMemory: d.Facts.HasMemory, memoryMin: d.Facts.MemoryMin,
 		start: d.Facts.Start, globals: d.Facts.Globals, plain: d.Facts.Plain,
@@ -126,7 +131,7 @@ func decodeRecord(data []byte) (record, bool) {
 	for _, x := range d.Facts.Exports {
 		f.exports = append(f.exports, binExport{x.Name, x.Kind, x.Index})
 	}
-	return record{module: d.Module, folder: d.Folder, wasm: d.Wasm, code: d.Code, facts: f}, true
+	return record{module: d.Module, folder: d.Folder, wasm: d.Wasm, code: d.Code, stack: d.Stack, facts: f}, true
 }
 
 // plainName is one element of a path that is neither empty nor a dot.

@@ -18,7 +18,7 @@ func sampleRecord(t testing.TB) record {
 	digest := digestOf(fixture(t, "state.wasm"))
 	return record{
 		module: digest, folder: digest + ".1", facts: ready.declares,
-		wasm: fileMark{meteredName, 3, digest}, code: fileMark{"wazero-dev-amd64-linux/0a", 4, digest},
+		wasm: fileMark{meteredName, 3, digest}, code: fileMark{"wazero-dev-amd64-linux/0a", 4, digest}, stack: 5,
 	}
 }
 

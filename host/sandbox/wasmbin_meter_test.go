@@ -176,10 +176,11 @@ func TestBulkPaysForItsLength(t *testing.T) {
 // the globals where the report says.
 func TestHiddenThingsStayHidden(t *testing.T) {
 	opt := meterOptions
-	opt.GlobalPrefix = "host:global:"
+	opt.GlobalPrefix, opt.StackExport = "host:global:", "host:stack"
 	for name, m := range map[string]*wasmbin.Module{
 		"import": {Types: []wasmbin.FuncType{{}}, Imports: []wasmbin.Import{{Module: opt.YieldModule, Name: "other"}}},
 		"fuel":   {Memories: []wasmbin.LimitsType{{}}, Exports: []wasmbin.Export{{Name: opt.FuelExport, Kind: wasmbin.KindMemory}}},
+		"stack":  {Memories: []wasmbin.LimitsType{{}}, Exports: []wasmbin.Export{{Name: opt.StackExport, Kind: wasmbin.KindMemory}}},
 		"global": {Memories: []wasmbin.LimitsType{{}}, Exports: []wasmbin.Export{{Name: "host:global:9", Kind: wasmbin.KindMemory}}},
 	} {
 		var no *wasmbin.Refusal

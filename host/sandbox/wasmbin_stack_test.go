@@ -23,12 +23,11 @@ var errDeep = errors.New("too deep")
 func deep(t testing.TB, rc wazero.RuntimeConfig, m *wasmbin.Module, bytes int64) *fueled {
 	t.Helper()
 	opt := meterOptions
-	opt.Stack = bytes
-	out, report, err := wasmbin.Meter(m, opt)
+	opt.Stack, opt.StackExport = bytes, stackExport
+	out, _, err := wasmbin.Meter(m, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out.Exports = append(out.Exports, wasmbin.Export{Name: stackExport, Kind: wasmbin.KindGlobal, Index: report.StackGlobal})
 	f, err := fuel(t, rc, out.Encode(), 1<<50, 100_000)
 	if err != nil {
 		t.Fatal(err)
@@ -165,12 +164,11 @@ func TestCaughtExceptionsGiveStackBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	opt := meterOptions
-	opt.Stack = 4000
-	metered, report, err := wasmbin.Meter(m, opt)
+	opt.Stack, opt.StackExport = 4000, stackExport
+	metered, _, err := wasmbin.Meter(m, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
-	metered.Exports = append(metered.Exports, wasmbin.Export{Name: stackExport, Kind: wasmbin.KindGlobal, Index: report.StackGlobal})
 	rt := wazero.NewRuntimeWithConfig(t.Context(), wazero.NewRuntimeConfigCompiler().WithCoreFeatures(api.CoreFeaturesV2|experimental.CoreFeaturesExceptionHandling))
 	t.Cleanup(func() { _ = rt.Close(t.Context()) })
 	yieldInto(t, rt, func(left int64) int64 {

@@ -9,10 +9,16 @@ const (
 	frameSlot = 8
 )
 
+// MaxUncounted is how many functions whose frames do not count can stand in each
+// other: one that calls nothing but what its callers pay for, and of those as
+// many as maxLeaf can pay for.
+const MaxUncounted = maxLeaf/costCall + 2
+
 // frame is an estimate of the native stack that a call of the decoded body
 // takes: mostly more than it does, for what compilers write, by a factor of
 // three, and less by at most a third. Code made for the purpose can need far
-// more; the engine's own ceiling is what stops that.
+// more. Who knows from the engine what frames take sets the bound by that; see
+// Options.StackExport.
 func (p *plan) frame(locals int) int64 {
 	slots, wide := locals, false
 	for i := range p.code {
@@ -54,7 +60,6 @@ func (mt *meter) enter(w *writer, f stackFrame, c charge, result []byte) {
 	w.byte(opI64Sub)
 	w.indexed(opGlobalSet, mt.stack)
 	mt.report.Checks++
-	mt.report.Frames++
 	w.indexed(opGlobalGet, mt.stack)
 	if c.check {
 		w.indexed(opGlobalGet, mt.fuel)

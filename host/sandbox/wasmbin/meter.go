@@ -23,6 +23,10 @@ type Options struct {
 	// package estimates frames; 0 leaves it to the engine. A guest that passes it
 	// calls the yield with [StackPassed], and traps if that returns.
 	Stack int64
+	// StackExport, if not empty, exports what is left of it, a mutable i64, for a
+	// host that knows better what frames take. A module that exports the name
+	// itself is refused.
+	StackExport string
 	// Span is what one charge may cover in advance, 0 means 96. Less is more
 	// exact and slower; 1 counts every instruction.
 	Span int
@@ -51,7 +55,9 @@ type Report struct {
 	Charges     int      // places that pay
 	Checks      int      // places that may yield
 	Splitters   int      // functions that were added, after all others, for long bulk instructions
-	Frames      int      // functions whose frames count against the stack
+	// Frames is what each function of the module counts against the stack, 0 for
+	// those that do not: no more than [MaxUncounted] of these stand in each other.
+	Frames []int64
 }
 
 // Meter returns a module that does what m does and pays for it: a hidden i64
@@ -108,7 +114,7 @@ func (opt *Options) reserved(m *Module) *Refusal {
 		}
 	}
 	for _, e := range m.Exports {
-		if e.Name == opt.FuelExport || opt.GlobalPrefix != "" && strings.HasPrefix(e.Name, opt.GlobalPrefix) {
+		if e.Name == opt.FuelExport || opt.StackExport != "" && e.Name == opt.StackExport || opt.GlobalPrefix != "" && strings.HasPrefix(e.Name, opt.GlobalPrefix) {
 			return refuse(CodeReserved, 0, "it exports a name that belongs to the host")
 		}
 	}
@@ -173,6 +179,9 @@ func (mt *meter) declare() {
 		}
 	}
 	out.Exports = append(out.Exports, Export{mt.opt.FuelExport, KindGlobal, mt.fuel})
+	if mt.opt.Stack > 0 && mt.opt.StackExport != "" {
+		out.Exports = append(out.Exports, Export{mt.opt.StackExport, KindGlobal, mt.stack})
+	}
 	if mt.opt.GlobalPrefix != "" {
 		first := m.imported(KindGlobal)
 		for i, g := range m.Globals {

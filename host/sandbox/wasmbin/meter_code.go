@@ -64,6 +64,7 @@ func (mt *meter) leadsOn(in instr) bool {
 // rewrite gives every body its charges.
 func (mt *meter) rewrite() *Refusal {
 	mt.out.Bodies = make([]Body, len(mt.m.Bodies))
+	mt.report.Frames = make([]int64, len(mt.m.Bodies))
 	total := 0
 	for i := range mt.m.Bodies {
 		total += len(mt.m.Bodies[i].Code)
@@ -95,6 +96,7 @@ func (mt *meter) body(w *writer, i int) {
 	bulky := false
 	charges := p.charges
 	f := mt.frameOf(i, locals)
+	mt.report.Frames[i] = f.size
 	mt.loops = append(mt.loops[:0], 0)
 	mt.openers = mt.openers[:0]
 	if f.size > 0 {
