@@ -2,31 +2,17 @@ package codec
 
 import (
 	"math"
-	"math/big"
 	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
 )
 
-// checkFloat holds a number to what strconv reads it as, or math/big where strconv forgets how many of more than 800
-// digits stand in front of the point.
+// checkFloat holds a number to what strconv reads it as.
 func checkFloat(t *testing.T, text string) {
 	t.Helper()
 	for _, size := range []int{32, 64} {
 		want, err := strconv.ParseFloat(text, size)
-		if len(text) > maxDigits {
-			exactly, _ := new(big.Rat).SetString(text)
-			want, _ = exactly.Float64()
-			if size == 32 {
-				single, _ := exactly.Float32()
-				want = float64(single)
-			}
-			err = nil
-			if math.IsInf(want, 0) {
-				err = strconv.ErrRange
-			}
-		}
 		got, ok := parseFloat(text, size)
 		if ok != (err == nil) || ok && math.Float64bits(got) != math.Float64bits(want) {
 			t.Errorf("%.60s of %d bits is %v, %v, not %v, %v", text, size, got, ok, want, err)
@@ -63,13 +49,13 @@ func TestNumbersAreTheNearestFloats(t *testing.T) {
 	}
 }
 
-// FuzzNumbers: every JSON number of up to 800 bytes is what strconv reads.
+// FuzzNumbers: every JSON number is what strconv reads.
 func FuzzNumbers(f *testing.F) {
 	f.Add("1e23")
 	f.Add("-0.30000000000000004")
 	f.Add("179769313486231580793e288")
 	f.Fuzz(func(t *testing.T, text string) {
-		if len(text) <= maxDigits && ValidNumber(text) {
+		if ValidNumber(text) {
 			checkFloat(t, text)
 		}
 	})
