@@ -107,8 +107,9 @@ func (e *Error) Retryable() bool { return e.Kind.Retryable() }
 const scrubbedRunes = 300
 
 // Scrub makes foreign text fit for an error: every occurrence of a secret
-// becomes "[redacted]", control characters become spaces, the rest is cut at
-// 300 runes. Secrets shorter than four bytes are ignored: replacing them would
+// becomes "[redacted]", control characters become spaces, the rest is cut between
+// words at 300 runes: whoever hides other secrets in it would not find a part of
+// one. Secrets shorter than four bytes are ignored: replacing them would
 // only shred the text.
 func Scrub(text string, secrets ...string) string {
 	for _, s := range secrets {
@@ -124,7 +125,11 @@ func Scrub(text string, secrets ...string) string {
 	}, text)
 	text = strings.Join(strings.Fields(text), " ")
 	if runes := []rune(text); len(runes) > scrubbedRunes {
-		text = string(runes[:scrubbedRunes]) + "..."
+		end := scrubbedRunes
+		for end > 0 && runes[end] != ' ' {
+			end--
+		}
+		text = string(runes[:end]) + "..."
 	}
 	return text
 }

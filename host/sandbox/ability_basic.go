@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/b3abf3ee/portcullis/policy/redact"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 	"github.com/go-json-experiment/json"
 )
@@ -15,7 +16,7 @@ func (s *Session) serveLog(_ context.Context, in []byte) ([]byte, error) {
 	if err := decodeStrict(in, wire.MaxLogBytes, &rec); err != nil || !logLevel(rec.Level) || len(rec.Attrs) > wire.MaxLogAttrs {
 		return ack(faultf(wire.CodeInvalid, "the log record is not one this host takes")), nil
 	}
-	s.keepLog(rec)
+	s.keepLog(rec.Level, []byte(rec.Message), rec.Attrs)
 	return nil, nil
 }
 
@@ -28,15 +29,16 @@ func logLevel(level string) bool {
 }
 
 // keepLog escapes and keeps a line within the limits.
-func (s *Session) keepLog(rec wire.LogRecord) {
+func (s *Session) keepLog(level string, message []byte, attrs []wire.Attr) {
 	if s.stats.LogLines >= s.limits.LogLines || s.logBytes >= maxLogTotal {
 		s.stats.LogDropped++
 		return
 	}
-	clean := wire.LogRecord{Level: rec.Level, Message: escape([]byte(rec.Message), 4<<10)}
+	set := known(s.opt.Redactor)
+	clean := wire.LogRecord{Level: level, Message: fit(message, 4<<10, set, redact.ForOperator)}
 	size := len(clean.Message)
-	for _, a := range rec.Attrs {
-		a = wire.Attr{Key: escape([]byte(a.Key), 64), Value: escape([]byte(a.Value), 1<<10)}
+	for _, a := range attrs {
+		a = wire.Attr{Key: fit([]byte(a.Key), 64, set, redact.ForOperator), Value: fit([]byte(a.Value), 1<<10, set, redact.ForOperator)}
 		size += len(a.Key) + len(a.Value)
 		clean.Attrs = append(clean.Attrs, a)
 	}
@@ -62,7 +64,7 @@ func (s *Session) serveEmit(_ context.Context, in []byte) ([]byte, error) {
 		return nil, nil
 	}
 	s.stats.LogLines++
-	p.Message = escape([]byte(p.Message), 1<<10)
+	p.Message = fit([]byte(p.Message), 1<<10, known(s.opt.Redactor), redact.ForOperator)
 	now := s.clock()
 	if s.opt.Progress == nil {
 		return nil, nil

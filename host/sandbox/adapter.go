@@ -10,6 +10,7 @@ import (
 
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/policy/document"
+	"github.com/b3abf3ee/portcullis/policy/redact"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -78,6 +79,7 @@ func (a *Adapter) enter(ctx context.Context, export string, call effect.Call) (O
 		KV:          a.ports.KV,
 		Scope:       KVScope{Plugin: a.plugin.Name(), Principal: call.Turn.Principal().PrincipalID(), Turn: call.Turn.ID()},
 		Progress:    call.Progress,
+		Redactor:    call.Redactor,
 	}
 	if call.Looks {
 		opt.Abilities &^= MayWriteFiles
@@ -221,9 +223,9 @@ func (a *Adapter) read(call effect.Call, out Outcome) effect.Outcome {
 	r, err := decodeReply(out.Output)
 	switch {
 	case err != nil:
-		return failed("bad_reply", fmt.Sprintf("plugin %s: bad reply to %s: %s", a.plugin.Name(), call.Tool, escape([]byte(err.Error()), 300)))
+		return failed("bad_reply", fmt.Sprintf("plugin %s: bad reply to %s: %s", a.plugin.Name(), call.Tool, fit([]byte(err.Error()), 300, known(call.Redactor), redact.ForOperator)))
 	case r.fault != nil:
-		f := faultf(r.fault.Code, "%s", r.fault.Message)
+		f := &wire.Fault{Code: r.fault.Code, Message: fit([]byte(r.fault.Message), maxFault, known(call.Redactor), redact.ForModel)}
 		return effect.Outcome{Status: effect.Failed, Fault: f, Reason: "fault_" + string(f.Code)}
 	}
 	result := r.result.Bytes()

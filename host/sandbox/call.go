@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/b3abf3ee/portcullis/policy/redact"
 	"github.com/tetratelabs/wazero/sys"
 )
 
@@ -237,9 +238,9 @@ func broken(err error) (Status, string) {
 // others last.
 func (st *callState) words() string {
 	if len(st.errorText) > 0 {
-		return escape(st.errorText, maxErrorText)
+		return fit(st.errorText, maxErrorText, known(st.session.opt.Redactor), redact.ForOperator)
 	}
-	text := bytes.TrimSpace(st.stderr.kept)
+	text := bytes.TrimSpace(st.stderr.text())
 	if len(text) <= maxErrorText {
 		return escape(text, maxErrorText)
 	}

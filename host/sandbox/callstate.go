@@ -4,7 +4,7 @@ import (
 	"context"
 	enc "encoding/binary"
 
-	"github.com/b3abf3ee/portcullis/sdk/wire"
+	"github.com/b3abf3ee/portcullis/policy/redact"
 	"github.com/tetratelabs/wazero/api"
 )
 
@@ -49,6 +49,9 @@ func newCallState(p *Plugin, session *Session, outputLimit int64) *callState {
 		fuelLimit:   p.spec.limits.Fuel,
 	}
 	st.arena = newArena(&st.mem)
+	if session.opt.Redactor != nil {
+		st.stderr.hide = redact.NewStream(session.opt.Redactor(), redact.ForOperator)
+	}
 	return st
 }
 
@@ -160,7 +163,7 @@ func (st *callState) logBlock(level string, off uint64) {
 	if !ok {
 		st.stop(trapped("log_range"))
 	}
-	st.session.keepLog(wire.LogRecord{Level: level, Message: string(b[:min(len(b), wire.MaxLogBytes)])})
+	st.session.keepLog(level, b, nil)
 	st.arena.free(off)
 }
 
@@ -179,21 +182,4 @@ func (st *callState) ability(ctx context.Context, a *ability, off uint64) uint64
 		st.stop(t)
 	}
 	return st.put(reply)
-}
-
-// tail keeps the last bytes written to it: the end of stderr says why a Go
-// guest died.
-type tail struct{ kept []byte }
-
-// Write never fails and keeps at most maxStderr bytes.
-func (t *tail) Write(p []byte) (int, error) {
-	n := len(p)
-	if len(p) > maxStderr {
-		p = p[len(p)-maxStderr:]
-	}
-	if over := len(t.kept) + len(p) - maxStderr; over > 0 {
-		t.kept = append(t.kept[:0], t.kept[over:]...)
-	}
-	t.kept = append(t.kept, p...)
-	return n, nil
 }

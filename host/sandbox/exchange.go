@@ -73,5 +73,8 @@ func faultFrame(f *wire.Fault) []byte {
 // faultf makes a fault with a message in plain words. Guest text in args is
 // escaped with the rest.
 func faultf(code wire.Code, format string, args ...any) *wire.Fault {
-	return &wire.Fault{Code: code, Message: escape(fmt.Appendf(nil, format, args...), 1024)}
+	return &wire.Fault{Code: code, Message: escape(fmt.Appendf(nil, format, args...), maxFault)}
 }
+
+// maxFault is how many bytes of a fault's message are kept.
+const maxFault = 1024

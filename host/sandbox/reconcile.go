@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/b3abf3ee/portcullis/host/effect"
+	"github.com/b3abf3ee/portcullis/policy/redact"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
@@ -29,10 +30,9 @@ func (a *Adapter) Reconcile(ctx context.Context, call effect.Call) effect.Reconc
 	var got effect.Reconciliation
 	switch {
 	case err != nil:
-		got = unknown("bad_reply", fmt.Sprintf("plugin %s: bad reconciliation of %s: %s", a.plugin.Name(), call.Tool, escape([]byte(err.Error()), 300)))
+		got = unknown("bad_reply", fmt.Sprintf("plugin %s: bad reconciliation of %s: %s", a.plugin.Name(), call.Tool, fit([]byte(err.Error()), 300, known(call.Redactor), redact.ForOperator)))
 	case r.Fault != nil:
-		f := faultf(r.Fault.Code, "%s", r.Fault.Message)
-		got = unknown("fault_"+string(f.Code), f.Message)
+		got = unknown("fault_"+string(r.Fault.Code), fit([]byte(r.Fault.Message), maxFault, known(call.Redactor), redact.ForModel))
 	case r.State == wire.Committed:
 		got = effect.Reconciliation{Answer: effect.AnswerCommitted, Reference: r.Reference}
 	case r.State == wire.NotCommitted:

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/b3abf3ee/portcullis/policy/redact"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
@@ -34,6 +35,9 @@ type CallOptions struct {
 	// Progress receives progress at most every 100 ms, on the goroutine that
 	// runs the guest; nil drops it. It must not block.
 	Progress func(wire.Progress)
+	// Redactor is what is hidden in the guest's words before they are cut; nil
+	// hides nothing.
+	Redactor func() redact.Set
 }
 
 // Session is the host's side of one guest call, whichever engine runs the

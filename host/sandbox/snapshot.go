@@ -38,7 +38,7 @@ func (p *Plugin) take(in *instance, st *callState) *snapshot {
 		globals:  make([]uint64, len(in.globals)),
 		mem:      st.mem,
 		next:     st.arena.next,
-		stderr:   slices.Clone(st.stderr.kept),
+		stderr:   slices.Clone(st.stderr.text()),
 		stats:    st.session.stats,
 		logs:     slices.Clone(st.session.logs),
 		logBytes: st.session.logBytes,

@@ -2,6 +2,7 @@ package turn_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/prompt"
 	"github.com/b3abf3ee/portcullis/host/provider"
 	"github.com/b3abf3ee/portcullis/host/turn"
+	"github.com/b3abf3ee/portcullis/policy/redact"
 )
 
 // misfiling is a store that takes every observation under a session that there is not, and so loses it when it writes.
@@ -52,5 +54,45 @@ func TestALostReportTakesNothingFromTheAnswerAndIsOnRecord(t *testing.T) {
 	ended, err := w.store.Events(t.Context(), scope, turn.EventQuery{Turn: res.Turn(), Kind: event.TurnFinished, Limit: 10})
 	if err != nil || len(ended) != 1 || ended[0].Field("context") != "degraded" {
 		t.Errorf("%+v, %v", ended, err)
+	}
+}
+
+// noting keeps the names by which vendors know their requests.
+type noting struct {
+	prompt.Journal
+	requests *[]string
+}
+
+func (n noting) Observe(ctx context.Context, o prompt.Observation) (prompt.Kept, error) {
+	*n.requests = append(*n.requests, o.RequestID)
+	return n.Journal.Observe(ctx, o)
+}
+
+// What a vendor calls a request is its own text: what is secret in it is hidden before it is cut, wherever the cut falls.
+func TestAVendorsRequestIDShowsNoSecret(t *testing.T) {
+	const secret, limit = "correct-horse-battery-staple", 256
+	var vendor string
+	var requests []string
+	w := newWorld(t, func(context.Context, int, provider.Request) (provider.Response, error) {
+		resp, err := say("done")
+		resp.ProviderRequestID = vendor
+		return resp, err
+	})
+	var err error
+	if w.plan.Setup.Known, err = (redact.Set{}).With(redact.NewSecret("KEY", secret)); err != nil {
+		t.Fatal(err)
+	}
+	w.cfg.Context = prompt.New(prompt.Config{Journal: noting{w.store, &requests}, IDs: w.ids, Epoch: id.Epoch("epo_x"), Clock: time.Now})
+	run := turn.New(w.cfg)
+	for before := limit - len(secret); before <= limit; before += 4 {
+		vendor = strings.Repeat("x ", before)[:before] + secret + " and more"
+		res, err := run.Run(t.Context(), ask("go"), turn.Observer{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.want(res, turn.Completed, "")
+		if is := requests[len(requests)-1]; strings.Contains(is, secret[:4]) || len(is) > limit || !strings.HasPrefix(is, "x x ") {
+			t.Errorf("with %d bytes before it: %q", before, is)
+		}
 	}
 }

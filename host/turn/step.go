@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/b3abf3ee/portcullis/host/failpoint"
 	"github.com/b3abf3ee/portcullis/host/id"
@@ -140,7 +139,7 @@ func (w *work) spend(u provider.Usage) {
 // observe keeps what the model reported. That it cannot be kept takes nothing from the answer.
 func (w *work) observe(ctx context.Context, d id.Decision, resp provider.Response) {
 	err := w.conversation.Observe(context.WithoutCancel(ctx), prompt.Report{
-		Decision: d, Usage: resp.Usage, FinishReason: string(resp.FinishReason), RequestID: clipped(resp.ProviderRequestID, 256),
+		Decision: d, Usage: resp.Usage, FinishReason: string(resp.FinishReason), RequestID: w.known().Short(redact.ForDurable, resp.ProviderRequestID, 256),
 	})
 	w.degraded = w.degraded || err != nil
 }
@@ -157,6 +156,3 @@ func (s summarizer) Summarize(ctx context.Context, before string, messages []pro
 	s.w.spend(usage)
 	return s.w.known().Text(redact.ForModel, text), err
 }
-
-// clipped is at most n bytes of a vendor's text.
-func clipped(s string, n int) string { return strings.ToValidUTF8(s[:min(n, len(s))], "") }
