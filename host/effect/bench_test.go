@@ -152,8 +152,12 @@ func BenchmarkExecute(b *testing.B) {
 }
 
 func benchExecute(b *testing.B, a effect.Adapter, doc []byte, secrets int) {
+	benchExecuteWith(b, a, doc, secrets, ungranted{})
+}
+
+func benchExecuteWith(b *testing.B, a effect.Adapter, doc []byte, secrets int, grants effect.Grants) {
 	ids := id.NewSource(time.Now, rand.Reader)
-	r := effect.NewRuntime(effect.Config{Journal: unrecorded{}, Grants: ungranted{}, IDs: ids, Clock: time.Now})
+	r := effect.NewRuntime(effect.Config{Journal: unrecorded{}, Grants: grants, IDs: ids, Clock: time.Now})
 	turn := benchTurn(b)
 	var known []redact.Secret
 	for i := range secrets {
