@@ -45,9 +45,7 @@ func TestMain(m *testing.M) {
 	conformancetest.BeCompiler()
 	path := os.Getenv(childEnv)
 	if path == "" {
-		code := m.Run()
-		visited.print()
-		os.Exit(code)
+		os.Exit(runTests(m))
 	}
 	// strace counts the system calls of each thread by itself: everything that writes is on this one.
 	runtime.LockOSThread()
@@ -59,6 +57,22 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	os.Exit(0)
+}
+
+// runTests keeps what the tests and their children put into the temporary folder, programs and databases, in one of its own
+// that is gone at the end.
+func runTests(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "portcullis-crash-")
+	if err == nil {
+		defer os.RemoveAll(dir)
+		err = os.Setenv("TMPDIR", dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer visited.print()
+	return m.Run()
 }
 
 // tell writes one line into the book. One write of a line this short is whole or not there.
