@@ -220,7 +220,7 @@ func (l *language) faults(t *testing.T, p *sandbox.Plugin) {
 			if len(out.Text) > 4<<10 || strings.ContainsFunc(out.Text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 				t.Errorf("it is said unbounded or unescaped: %d bytes, %.200q", len(out.Text), out.Text)
 			}
-			if out.Status != sandbox.OK && words && !strings.Contains(out.Text, `it broke \x1b[31mhere\u202e`) {
+			if out.Status != sandbox.OK && words && !strings.Contains(out.Text, `it broke \x1b[31mhere\u{202e}`) {
 				t.Errorf("the operator reads %.200q", out.Text)
 			}
 			if out.Status == sandbox.OK && !strings.Contains(string(out.Output), `"fault":{"code":"`) {

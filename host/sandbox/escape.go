@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -34,7 +35,7 @@ func escapeEnd(text []byte, limit int) string {
 		}
 		from -= n
 	}
-	return escape(text[from:], len(text)*len(`\U0010ffff`))
+	return escape(text[from:], len(text)*len(`\u{10ffff}`))
 }
 
 // shown is one character as it is, or written out.
@@ -45,7 +46,7 @@ func shown(raw []byte, r rune, n int) string {
 	return string(raw)
 }
 
-// escaped writes one character out: \n, \t, \x1b for a byte, \u200e for others.
+// escaped writes one character out: \n, \t, \x1b for a byte, \u{200e} for others, as package redact does.
 func escaped(raw []byte, r rune, n int) string {
 	const hex = "0123456789abcdef"
 	switch {
@@ -56,13 +57,5 @@ func escaped(raw []byte, r rune, n int) string {
 	case n == 1:
 		return `\x` + string(hex[raw[0]>>4]) + string(hex[raw[0]&15])
 	}
-	out := []byte(`\u`)
-	shift := 12
-	if r > 0xffff {
-		out, shift = []byte(`\U00`), 20
-	}
-	for ; shift >= 0; shift -= 4 {
-		out = append(out, hex[(r>>shift)&15])
-	}
-	return string(out)
+	return fmt.Sprintf(`\u{%04x}`, r)
 }

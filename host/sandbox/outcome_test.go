@@ -137,7 +137,7 @@ func TestGuestTextIsBoundedAndEscaped(t *testing.T) {
 	e := open(t, sandbox.Config{})
 	p := outcomes(t, e, "rc_text", "stderr", "stdout")
 	out := p.Call(t.Context(), "rc_text", []byte("bad\n\x1b[31mred\xff\u202e"), sandbox.CallOptions{})
-	if want := `bad\n\x1b[31mred\xff\u202e`; out.Text != want {
+	if want := `bad\n\x1b[31mred\xff\u{202e}`; out.Text != want {
 		t.Errorf("text %q, want %q", out.Text, want)
 	}
 	out = p.Call(t.Context(), "rc_text", bytes.Repeat([]byte("long "), 10_000), sandbox.CallOptions{})

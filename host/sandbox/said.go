@@ -10,7 +10,7 @@ import (
 // Whoever gets the text hides what is secret in all of it, and would not find a part of a value. No more of it is searched
 // than can show.
 func fit(text []byte, limit int, set redact.Set, to redact.Audience) string {
-	if short := escape(text, limit); len(text) <= limit && short == escape(text, len(text)*len(`\U0010ffff`)) {
+	if short := escape(text, limit); len(text) <= limit && short == escape(text, len(text)*len(`\u{10ffff}`)) {
 		return short
 	}
 	s := redact.NewStream(set, to)

@@ -9,7 +9,7 @@ import (
 // A plugin whose initialisation breaks off says why to the operator, when it is called and when it is built: the end of
 // what it wrote to stderr, bounded, and safe to show.
 func TestAFailingStartSaysWhy(t *testing.T) {
-	const end = `noise, noiseit broke: \x1b[31mred\u202e\nat start`
+	const end = `noise, noiseit broke: \x1b[31mred\u{202e}\nat start`
 	e := openEngine(t, Config{})
 	wasm := fixture(t, "init_stderr.wasm")
 	p, err := e.LoadForeign(t.Context(), Foreign{Name: "loud", Wasm: wasm, Exports: []string{"run"}})
