@@ -4,7 +4,6 @@ import (
 	"context"
 	enc "encoding/binary"
 
-	"github.com/b3abf3ee/portcullis/policy/redact"
 	"github.com/tetratelabs/wazero/api"
 )
 
@@ -49,9 +48,7 @@ func newCallState(p *Plugin, session *Session, outputLimit int64) *callState {
 		fuelLimit:   p.spec.limits.Fuel,
 	}
 	st.arena = newArena(&st.mem)
-	if session.opt.Redactor != nil {
-		st.stderr.hide = redact.NewStream(session.opt.Redactor(), redact.ForOperator)
-	}
+	st.stderr.hides = session.opt.Redactor
 	return st
 }
 

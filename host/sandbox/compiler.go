@@ -97,7 +97,7 @@ func (c Compiler) run(ctx context.Context, o order) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	err = cmd.Run()
-	return c.verdict(ctx, cmd.ProcessState, o, err, string(words.kept))
+	return c.verdict(ctx, cmd.ProcessState, o, err, string(words.text()))
 }
 
 // spent says that this is the processor time of an order.

@@ -30,34 +30,52 @@ func known(redactor func() redact.Set) redact.Set {
 	return redactor()
 }
 
-// tail keeps the end of what is written to it. With hide, nothing secret is in it in part.
+// tail keeps the end of what is written to it, as it came: a guest may write much, and little of it is ever read. With hides,
+// nothing secret is in what is read, in part neither.
 type tail struct {
-	kept []byte
-	hide *redact.Stream
+	kept  []byte
+	cut   bool // there was more before it
+	hides func() redact.Set
+	most  int // bytes that are kept, with some before them in which a secret may begin
 }
 
-// Write never fails and keeps at most maxStderr bytes.
+// Write never fails.
 func (t *tail) Write(p []byte) (int, error) {
-	if t.hide != nil {
-		t.keep(t.hide.Push(p))
-	} else {
-		t.keep(p)
+	if t.most == 0 {
+		t.most = maxStderr
+		if t.hides != nil {
+			t.most += before(redact.NewStream(t.hides(), redact.ForOperator))
+		}
 	}
-	return len(p), nil
-}
-
-func (t *tail) keep(p []byte) {
-	p = p[max(0, len(p)-maxStderr):]
-	if over := len(t.kept) + len(p) - maxStderr; over > 0 {
-		t.kept = append(t.kept[:0], t.kept[over:]...)
+	n := len(p)
+	if over := len(p) - t.most; over > 0 {
+		p, t.cut = p[over:], true
+	}
+	if len(t.kept)+len(p) > 2*t.most { // not for each byte anew
+		over := len(t.kept) - t.most
+		t.kept, t.cut = append(t.kept[:0], t.kept[over:]...), true
 	}
 	t.kept = append(t.kept, p...)
+	return n, nil
 }
 
-// text is what is kept of a text that ends here.
+// before is how many bytes in front of a text a stream is given so that none of the text is the rest of a secret.
+func before(s *redact.Stream) int { return 3 * s.HoldBack() }
+
+// text is the end of what was written, at most maxStderr bytes.
 func (t *tail) text() []byte {
-	if t.hide != nil {
-		t.keep(t.hide.Flush())
+	out := t.kept
+	if t.hides != nil {
+		s := redact.NewStream(t.hides(), redact.ForOperator)
+		from := max(0, len(out)-maxStderr-before(s))
+		cut := t.cut || from > 0
+		out = out[from:]
+		if cut { // what comes out of this may begin inside of a secret
+			n := min(len(out), before(s))
+			s.Push(out[:n])
+			out = out[n:]
+		}
+		out = append(bytes.Clone(s.Push(out)), s.Flush()...)
 	}
-	return t.kept
+	return out[max(0, len(out)-maxStderr):]
 }

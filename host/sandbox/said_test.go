@@ -118,7 +118,7 @@ func TestNothingSecretIsLeftWhereStderrBegins(t *testing.T) {
 		t.Fatal(err)
 	}
 	for after := maxStderr - len(aSecret) - 8; after <= maxStderr; after++ {
-		whole := &tail{hide: redact.NewStream(set, redact.ForOperator)}
+		whole := &tail{hides: func() redact.Set { return set }}
 		_, _ = whole.Write([]byte("begun " + aSecret[:5]))
 		_, _ = whole.Write([]byte(aSecret[5:] + strings.Repeat(" .", after)[:after]))
 		if said := whole.text(); left(string(said)) || len(said) > maxStderr {
@@ -129,6 +129,19 @@ func TestNothingSecretIsLeftWhereStderrBegins(t *testing.T) {
 	_, _ = whole.Write([]byte(aSecret + strings.Repeat(".", maxStderr-12)))
 	if !left(string(whole.text())) {
 		t.Error("the cut is elsewhere")
+	}
+	// Of a text that is nothing but a secret, again and again, masks are so much shorter that all that is kept is read.
+	long := strings.Repeat(aSecret, 8)
+	longer, err := redact.Set{}.With(redact.NewSecret("KEY", long))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for first := range len(aSecret) {
+		whole := &tail{hides: func() redact.Set { return longer }}
+		_, _ = whole.Write([]byte(strings.Repeat(".", first) + strings.Repeat(long+"\n", 300)))
+		if said := string(whole.text()); left(said) || !strings.Contains(said, "KEY") || !whole.cut {
+			t.Fatalf("after %d bytes it begins with %.80q", first, said)
+		}
 	}
 	st := newCallState(&Plugin{engine: &Engine{}, binary: &binary{}}, NewSession(Limits{}, CallOptions{Redactor: func() redact.Set { return set }}, time.Now, rand.Reader), 1)
 	_, _ = st.stderr.Write(bytes.Repeat([]byte(aSecret+"\n"), 10))
