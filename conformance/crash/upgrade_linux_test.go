@@ -60,14 +60,18 @@ func (s saved) upgraded() before {
 var writesOfAnUpgrade = []string{"pwrite64", "write", "copy_file_range", "fsync", "fdatasync", "ftruncate", "linkat", "unlinkat", "unlink"}
 
 // TestKilledWhileUpgrading kills the upgrade of each earlier schema at each system call that writes; the oldest at every
-// one, the others, which are written in the same way, at some.
+// one, the others, which are written in the same way, at some, and without CRASH_STRIDE=1 most of them at one call's only.
 func TestKilledWhileUpgrading(t *testing.T) {
 	for schema := int64(1); schema < today(t); schema++ {
 		s, step, sum := load(t, schema), stride(t, 46), &tally{}
+		calls := writesOfAnUpgrade
 		if schema > 1 {
 			step *= 20
+			if step > 20 && schema < today(t)-1 {
+				calls = calls[:1]
+			}
 		}
-		for _, call := range writesOfAnUpgrade {
+		for _, call := range calls {
 			sum.take(sweepOver(t, call, "signal=SIGKILL", step, s.upgraded()))
 		}
 		sum.report(t, fmt.Sprintf("kill at the writes of the upgrade from schema %d", schema))
