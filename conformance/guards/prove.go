@@ -28,7 +28,7 @@ type guard struct {
 
 // Bounds of one test without its guard. A test that hangs has noticed too.
 const (
-	testTime   = 20 * time.Second
+	testTime   = 40 * time.Second
 	testMemory = 16 << 20 // KiB of address space: memories of guests are reserved whole
 	workers    = 2
 )

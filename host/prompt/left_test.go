@@ -63,8 +63,10 @@ func TestAModelIsToldOnceWhatEarlierTurnsLeft(t *testing.T) {
 // The note is part of what is budgeted, and what became a secret since is hidden in it.
 func TestTheNoteIsBudgetedAndHidden(t *testing.T) {
 	w := newWorld(t)
-	left := prompt.Left{Effects: []prompt.Unseen{{Tool: "mail.send", Arguments: json.RawMessage(`{"to":"s3cr3t"}`), Started: w.clock.Now(),
-		Settled: "happened", Reference: "message for s3cr3t"}}}
+	left := prompt.Left{Effects: []prompt.Unseen{{
+		Tool: "mail.send", Arguments: json.RawMessage(`{"to":"s3cr3t"}`), Started: w.clock.Now(),
+		Settled: "happened", Reference: "message for s3cr3t",
+	}}}
 	m := model(50_000, nil)
 	m.Hide = func(m provider.Message) (provider.Message, bool) {
 		return provider.User(strings.ReplaceAll(m.Text(), "s3cr3t", "[hidden]")), true
