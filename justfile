@@ -5,7 +5,7 @@ set shell := ["bash", "-euo", "pipefail", "-c"]
 gofumpt := "mvdan.cc/gofumpt@v0.12.0"
 staticcheck := "honnef.co/go/tools/cmd/staticcheck@v0.8.2"
 guest_trees := "./sdk ./sdk/wire ./sdk/manifest ./sdk/httpx ./sdk/internal/... ./plugins/..."
-fuzz_runs := env("FUZZ_RUNS", "6000x")
+fuzz_runs := env("FUZZ_RUNS", "4000x")
 
 # list the recipes
 default:
