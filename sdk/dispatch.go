@@ -27,7 +27,7 @@ func (p *Program) Invoke(ctx context.Context, input []byte, h Host) ([]byte, err
 	}
 	out = append(out, '}')
 	if len(out) > wire.MaxReplyBytes {
-		err := fault(TooLarge, "the result of "+call.tool+tooMany(len(out), wire.MaxReplyBytes))
+		err := Errorf(TooLarge, "the result of %s has %d bytes, at most %d are allowed", call.tool, len(out), wire.MaxReplyBytes)
 		return faultReply(faultOf(err)), nil
 	}
 	return out, nil
@@ -39,7 +39,7 @@ type call struct{ id, tool, args string }
 func readCall(input []byte) (call, error) {
 	var c call
 	if len(input) > wire.MaxCallBytes {
-		return c, errors.New("sdk: the call" + tooMany(len(input), wire.MaxCallBytes))
+		return c, errors.New(format("sdk: the call has %d bytes, at most %d are allowed", len(input), wire.MaxCallBytes))
 	}
 	err := codec.Members(string(input), func(name string, r *codec.Reader) error {
 		switch name {
@@ -67,15 +67,11 @@ func faultReply(f *Fault) []byte {
 }
 
 func (p *Program) call(ctx context.Context, dst []byte, c call, h Host) ([]byte, error) {
-	t := p.tool(c.tool)
-	if t == nil {
-		return nil, p.noTool(c)
+	t, ok := p.tools[c.tool]
+	if !ok {
+		return nil, Errorf(NotFound, "plugin %s has no tool %q", p.desc.ID, c.tool)
 	}
 	return t.run(withCallID(ctx, c.id), dst, c.args, h)
-}
-
-func (p *Program) noTool(c call) error {
-	return fault(NotFound, "plugin "+p.desc.ID+" has no tool "+codec.Quote(c.tool))
 }
 
 type callIDKey struct{}

@@ -25,7 +25,7 @@
 // manifest asks for. Variables of a plugin do not survive a call: each call
 // starts from the state after package initialisation.
 //
-// The package imports little on purpose. A guest with it is about 2.3 MB, of
+// The package imports little on purpose. A guest with it is about 2.5 MB, of
 // which 1.8 MB are Go's runtime and package context; encoding/json and fmt would
 // add 0.9 MB, net/http, even for its types only, 2.3 MB (see sdk/httpx). So the
 // JSON codec, the schema deriver and the formatting of [Errorf] are our own.

@@ -2,8 +2,8 @@ package sdk
 
 import (
 	"context"
+	"errors"
 	"io/fs"
-	"strconv"
 	"unicode/utf8"
 
 	"github.com/b3abf3ee/portcullis/sdk/wire"
@@ -42,14 +42,6 @@ func Errorf(code Code, text string, args ...any) error {
 	return &Fault{Code: code, Message: format(text, args...)}
 }
 
-// fault makes one without formatting, which a guest that has no use for [Errorf] then does not link.
-func fault(code Code, text string) error { return &Fault{Code: code, Message: text} }
-
-// tooMany ends a sentence about something of n bytes.
-func tooMany(n, most int) string {
-	return " has " + strconv.Itoa(n) + " bytes, at most " + strconv.Itoa(most) + " are allowed"
-}
-
 // faultOf turns a handler's error into the fault of its reply: the outermost
 // code in the chain with the whole text, or failed.
 func faultOf(err error) *Fault {
@@ -57,62 +49,23 @@ func faultOf(err error) *Fault {
 }
 
 func codeOf(err error) Code {
-	var f *Fault
-	if found(err, &f, func(e error) (ok bool) { f, ok = e.(*Fault); return ok }) && f.Code.Known() {
+	if f, ok := errors.AsType[*Fault](err); ok && f.Code.Known() {
 		return f.Code
 	}
-	var c Code
-	if found(err, &c, func(e error) (ok bool) { c, ok = e.(Code); return ok }) && c.Known() {
+	if c, ok := errors.AsType[Code](err); ok && c.Known() {
 		return c
 	}
 	switch {
-	case isError(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded):
 		return Timeout
-	case isError(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist):
 		return NotFound
-	case isError(err, fs.ErrExist):
+	case errors.Is(err, fs.ErrExist):
 		return Exists
-	case isError(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission):
 		return Denied
 	}
 	return Failed
-}
-
-// isError is errors.Is.
-//
-//go:noinline
-func isError(err, target error) bool {
-	return found(err, nil, func(e error) bool {
-		is, ok := e.(interface{ Is(error) bool })
-		return e == target || ok && is.Is(target)
-	})
-}
-
-// found goes through err and what it wraps in the order of errors.Is and errors.As, which link 8 kB for the four that
-// are looked for here. An error's own method As, asked for what as points to, counts.
-func found(err error, as any, is func(error) bool) bool {
-	for err != nil {
-		if is(err) {
-			return true
-		}
-		if a, ok := err.(interface{ As(any) bool }); ok && as != nil && a.As(as) {
-			return true
-		}
-		if many, ok := err.(interface{ Unwrap() []error }); ok {
-			for _, e := range many.Unwrap() {
-				if found(e, as, is) {
-					return true
-				}
-			}
-			return false
-		}
-		one, ok := err.(interface{ Unwrap() error })
-		if !ok {
-			return false
-		}
-		err = one.Unwrap()
-	}
-	return false
 }
 
 // cut shortens s to at most n bytes at a character's border.

@@ -2,7 +2,6 @@ package sdk
 
 import (
 	"io/fs"
-	"strconv"
 
 	"github.com/b3abf3ee/portcullis/sdk/internal/codec"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
@@ -32,7 +31,7 @@ const (
 // bad refuses a name that the host would refuse, without asking it.
 func bad(op, name string) error {
 	if !fs.ValidPath(name) || len(name) > wire.MaxPath {
-		return &fs.PathError{Op: op, Path: name, Err: fault(Invalid, "not a workspace path: relative, slash-separated, without .., at most "+strconv.Itoa(wire.MaxPath)+" bytes")}
+		return &fs.PathError{Op: op, Path: name, Err: Errorf(Invalid, "not a workspace path: relative, slash-separated, without .., at most %d bytes", wire.MaxPath)}
 	}
 	return nil
 }
@@ -62,7 +61,7 @@ func (f Files) Stat(name string) (fs.FileInfo, error) {
 		return nil, pathError("stat", name, err)
 	}
 	if info == nil {
-		return nil, pathError("stat", name, fault(Failed, "the host answered nothing"))
+		return nil, pathError("stat", name, Errorf(Failed, "the host answered nothing"))
 	}
 	return fileInfo{*info}, nil
 }

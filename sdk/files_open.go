@@ -88,7 +88,7 @@ func (d *openDir) Stat() (fs.FileInfo, error) { return d.info, nil }
 func (d *openDir) Close() error               { return nil }
 
 func (d *openDir) Read([]byte) (int, error) {
-	return 0, &fs.PathError{Op: "read", Path: d.name, Err: fault(Invalid, "is a directory")}
+	return 0, &fs.PathError{Op: "read", Path: d.name, Err: Errorf(Invalid, "is a directory")}
 }
 
 func (d *openDir) ReadDir(n int) ([]fs.DirEntry, error) {

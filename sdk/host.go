@@ -1,7 +1,6 @@
 package sdk
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/sdk/internal/codec"
@@ -133,7 +132,7 @@ func (h Host) Random(p []byte) error {
 		o.Int("n", int64(n))
 		got := h.border().random(o.Bytes())
 		if len(got) != n {
-			return fault(Unavailable, "asked the host for "+strconv.Itoa(n)+" random bytes, got "+strconv.Itoa(len(got)))
+			return Errorf(Unavailable, "asked the host for %d random bytes, got %d", n, len(got))
 		}
 		p = p[copy(p, got):]
 	}

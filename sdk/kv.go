@@ -2,7 +2,6 @@ package sdk
 
 import (
 	"iter"
-	"strconv"
 	"unicode/utf8"
 
 	"github.com/b3abf3ee/portcullis/sdk/internal/codec"
@@ -31,7 +30,7 @@ type KVEntry struct {
 
 func badKey(key string) error {
 	if key == "" || len(key) > wire.MaxKVKey || !utf8.ValidString(key) {
-		return fault(Invalid, "not a key: 1 to "+strconv.Itoa(wire.MaxKVKey)+" bytes of UTF-8")
+		return Errorf(Invalid, "not a key: 1 to %d bytes of UTF-8", wire.MaxKVKey)
 	}
 	return nil
 }
@@ -65,7 +64,7 @@ func (k KV) set(key string, value []byte, ifVersion *int64) (int64, error) {
 		return 0, err
 	}
 	if len(value) > wire.MaxKVValue {
-		return 0, fault(TooLarge, "value of "+key+tooMany(len(value), wire.MaxKVValue))
+		return 0, Errorf(TooLarge, "value of %s has %d bytes, at most %d are allowed", key, len(value), wire.MaxKVValue)
 	}
 	var head codec.Writer
 	head.Text("key", key)

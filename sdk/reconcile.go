@@ -30,30 +30,15 @@ const (
 func Reconcile[In any](handler func(ctx context.Context, in In, h Host) (Reconciliation, error)) Option {
 	return func(t *ToolSpec) {
 		t.tool.Recovery = wire.RecoveryReconcile
-		t.agrees = func(in reflect.Type) string { return agree(t.tool.Recovery, reflect.TypeFor[In](), in) }
+		t.settles = reflect.TypeFor[In]()
 		if handler == nil {
 			t.faults = append(t.faults, "the handler of Reconcile is nil")
 			return
 		}
-		t.settle = func(ctx context.Context, args string, in *shape, h Host) ([]byte, error) {
-			var v In
-			if err := in.decode(args, unsafe.Pointer(&v)); err != nil {
-				return nil, err
-			}
-			return settled(handler(ctx, v, h))
+		t.settle = func(ctx context.Context, in unsafe.Pointer, h Host) ([]byte, error) {
+			return settled(handler(ctx, *(*In)(in), h))
 		}
 	}
-}
-
-// agree says what is wrong with a tool's recovery or input type beside the handler of [Reconcile].
-func agree(recovery string, settles, in reflect.Type) string {
-	switch {
-	case recovery != wire.RecoveryReconcile:
-		return "has sdk.Reconcile and recovery " + recovery + ": give one of the two options"
-	case settles != in:
-		return "the handler of Reconcile takes " + settles.String() + " and the tool takes " + in.String()
-	}
-	return ""
 }
 
 // settled is a handler's answer as it is sent. It is reached through the option alone, so that a plugin without it does
@@ -74,6 +59,18 @@ func settled(r Reconciliation, err error) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// checkReconcile finds a tool whose recovery and handler do not go together. in is the tool's input type.
+func (t *ToolSpec) checkReconcile(in reflect.Type) {
+	switch has := t.settle != nil; {
+	case (t.tool.Recovery == wire.RecoveryReconcile) != has && t.settles == nil:
+		t.faults = append(t.faults, "recovery reconcile needs the option sdk.Reconcile")
+	case has && t.tool.Recovery != wire.RecoveryReconcile:
+		t.faults = append(t.faults, "has sdk.Reconcile and recovery "+t.tool.Recovery+": give one of the two options")
+	case has && t.settles != in:
+		t.faults = append(t.faults, "the handler of Reconcile takes "+t.settles.String()+" and the tool takes "+in.String())
+	}
+}
+
 // Reconcile turns the input of the export portcullis_reconcile into its output. An error means that the input is no call
 // at all. Tests run handlers through this same function.
 func (p *Program) Reconcile(ctx context.Context, input []byte, h Host) ([]byte, error) {
@@ -92,12 +89,12 @@ func (p *Program) Reconcile(ctx context.Context, input []byte, h Host) ([]byte, 
 }
 
 func (p *Program) reconcile(ctx context.Context, c call, h Host) ([]byte, error) {
-	t := p.tool(c.tool)
+	t, ok := p.tools[c.tool]
 	switch {
-	case t == nil:
-		return nil, p.noTool(c)
-	case t.settle == nil:
-		return nil, errors.New("the tool " + c.tool + " cannot tell what became of a call")
+	case !ok:
+		return nil, Errorf(NotFound, "plugin %s has no tool %q", p.desc.ID, c.tool)
+	case t.reconcile == nil:
+		return nil, errors.New(format("the tool %s cannot tell what became of a call", c.tool))
 	}
-	return t.settle(withCallID(ctx, c.id), c.args, t.in, h)
+	return t.reconcile(withCallID(ctx, c.id), c.args, h)
 }

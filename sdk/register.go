@@ -3,6 +3,7 @@ package sdk
 import (
 	"errors"
 	"reflect"
+	"strings"
 	"unsafe"
 
 	"github.com/b3abf3ee/portcullis/sdk/internal/codec"
@@ -39,7 +40,7 @@ func Registered() *Program { return registered }
 // Program is a plugin that has been checked and can be called.
 type Program struct {
 	desc    wire.Description
-	tools   []ToolSpec
+	tools   map[string]ToolSpec
 	refused error // in a guest: what Register found, the answer to every export
 }
 
@@ -53,31 +54,23 @@ func NewProgram(p Plugin) (*Program, error) {
 			Capabilities: p.Capabilities, Egress: p.Egress, Credentials: p.Credentials, Signing: p.Signing,
 			Settings: p.Settings, Limits: p.Limits,
 		},
+		tools: make(map[string]ToolSpec, len(p.Tools)),
 	}
-	m := mistakes{}
-	m.ofPlugin(&p)
-	for i := range p.Tools {
-		t := &p.Tools[i]
-		m.within = "tool " + t.tool.Name + ": "
-		m.ofTool(&p, t)
-		m.unless(prog.tool(t.tool.Name) == nil, "there are two of that name")
-		prog.tools = append(prog.tools, *t)
+	mistakes := checkPlugin(p)
+	for _, t := range p.Tools {
+		for _, m := range checkTool(p, t) {
+			mistakes = append(mistakes, format("tool %s: %s", t.tool.Name, m))
+		}
+		if _, twice := prog.tools[t.tool.Name]; twice {
+			mistakes = append(mistakes, format("tool %s: there are two of that name", t.tool.Name))
+		}
+		prog.tools[t.tool.Name] = t
 		prog.desc.Tools = append(prog.desc.Tools, t.tool)
 	}
-	if m.text != "" {
-		return nil, errors.New("sdk: plugin " + codec.Quote(p.ID) + " cannot be registered:" + m.text)
+	if len(mistakes) > 0 {
+		return nil, errors.New(format("sdk: plugin %q cannot be registered:\n  %s", p.ID, strings.Join(mistakes, "\n  ")))
 	}
 	return prog, nil
-}
-
-// tool finds one by its name, or is nil.
-func (p *Program) tool(name string) *ToolSpec {
-	for i := range p.tools {
-		if p.tools[i].tool.Name == name {
-			return &p.tools[i]
-		}
-	}
-	return nil
 }
 
 // Describe is the output of the export portcullis_describe. The error is the
@@ -93,56 +86,75 @@ func (p *Program) Describe() ([]byte, error) {
 	return plan.Append(nil, unsafe.Pointer(&p.desc))
 }
 
-// mistakes collects what is wrong, each on a line that begins with within. There is no formatting and no list: every
-// guest carries this.
-type mistakes struct{ text, within string }
-
-func (m *mistakes) add(what string) { m.text += "\n  " + m.within + what }
-
-// unless adds a mistake when something does not hold.
-//
-//go:noinline
-func (m *mistakes) unless(ok bool, what string) {
-	if !ok {
-		m.add(what)
-	}
-}
-
-// ofPlugin finds what is wrong before any tool is looked at. The manifest
+// checkPlugin finds what is wrong before any tool is looked at. The manifest
 // has more rules (package manifest); these are the ones worth hearing at once.
-func (m *mistakes) ofPlugin(p *Plugin) {
-	m.unless(wire.ValidPluginID(p.ID), "ID: a lower-case letter, then at most 39 lower-case letters, digits or dashes")
-	m.unless(wire.ValidVersion(p.Version), "Version: "+codec.Quote(p.Version)+" is not a semantic version such as 1.2.3")
-	m.unless(p.Summary != "", "Summary: is missing")
-	m.unless(p.License != "", "License: is missing; name an SPDX licence")
-	m.unless(len(p.Tools) > 0, "Tools: there is none")
+func checkPlugin(p Plugin) []string {
+	var m []string
+	if !wire.ValidPluginID(p.ID) {
+		m = append(m, "ID: a lower-case letter, then at most 39 lower-case letters, digits or dashes")
+	}
+	if !wire.ValidVersion(p.Version) {
+		m = append(m, format("Version: %q is not a semantic version such as 1.2.3", p.Version))
+	}
+	if p.Summary == "" {
+		m = append(m, "Summary: is missing")
+	}
+	if p.License == "" {
+		m = append(m, "License: is missing; name an SPDX licence")
+	}
+	if len(p.Tools) == 0 {
+		m = append(m, "Tools: there is none")
+	}
 	for _, c := range p.Capabilities {
-		m.unless(wire.ValidCapability(c.Name), "Capabilities: "+codec.Quote(c.Name)+" is not a capability that a plugin can ask for")
-		m.unless(c.Reason != "", "Capabilities: "+c.Name+" has no reason; a person reads it before granting")
+		if !wire.ValidCapability(c.Name) {
+			m = append(m, format("Capabilities: %q is not a capability that a plugin can ask for", c.Name))
+		}
+		if c.Reason == "" {
+			m = append(m, format("Capabilities: %s has no reason; a person reads it before granting", c.Name))
+		}
 	}
 	for _, s := range p.Settings {
-		m.unless(wire.ValidSettingName(s.Name), "Settings: "+codec.Quote(s.Name)+" is not a setting name such as base_url")
+		if !wire.ValidSettingName(s.Name) {
+			m = append(m, format("Settings: %q is not a setting name such as base_url", s.Name))
+		}
 	}
+	return m
 }
 
-func (m *mistakes) ofTool(p *Plugin, t *ToolSpec) {
+func checkTool(p Plugin, t ToolSpec) []string {
 	if t.run == nil {
-		m.add("was not made by sdk.Tool")
-		return
+		return []string{"was not made by sdk.Tool"}
 	}
-	for _, f := range t.faults {
-		m.add(f)
+	m := append([]string(nil), t.faults...)
+	if !wire.ValidToolName(t.tool.Name) {
+		m = append(m, "the name is not two or more words joined by dots, such as calc.eval")
 	}
-	m.unless(wire.ValidToolName(t.tool.Name), "the name is not two or more words joined by dots, such as calc.eval")
-	m.unless(t.tool.Description != "", "has no description; the model chooses tools by it")
+	if t.tool.Description == "" {
+		m = append(m, "has no description; the model chooses tools by it")
+	}
 	for _, need := range t.tool.Capabilities {
-		m.unless(covered(p.Capabilities, need), "needs "+need+", which is not among the plugin's Capabilities")
+		if !covered(p.Capabilities, need) {
+			m = append(m, format("needs %s, which is not among the plugin's Capabilities", need))
+		}
 	}
-	m.oneOf("risk ", t.tool.Risk, wire.Risks())
-	m.oneOf("approval ", t.tool.Approval, wire.Approvals())
-	m.oneOf("recovery ", t.tool.Recovery, wire.Recoveries())
-	m.unless(len(t.faults) > 0 || codec.ValidObject(string(t.tool.InputSchema)) && codec.ValidObject(string(t.tool.OutputSchema)),
-		"a schema is not a JSON object")
+	for _, w := range []struct {
+		name, word string
+		of         []string
+	}{
+		{"risk", t.tool.Risk, wire.Risks()},
+		{"approval", t.tool.Approval, wire.Approvals()},
+		{"recovery", t.tool.Recovery, wire.Recoveries()},
+	} {
+		if err := oneOf(w.word, w.of); err != nil {
+			m = append(m, w.name+" "+err.Error())
+		}
+	}
+	for _, s := range []string{string(t.tool.InputSchema), string(t.tool.OutputSchema)} {
+		if len(t.faults) == 0 && (!codec.Valid(s) || !strings.HasPrefix(strings.TrimSpace(s), "{")) {
+			m = append(m, "a schema is not a JSON object")
+		}
+	}
+	return m
 }
 
 func covered(have []Capability, need string) bool {
@@ -154,11 +166,11 @@ func covered(have []Capability, need string) bool {
 	return false
 }
 
-func (m *mistakes) oneOf(what, word string, of []string) {
+func oneOf(word string, of []string) error {
 	for _, w := range of {
 		if w == word {
-			return
+			return nil
 		}
 	}
-	m.add(what + codec.Quote(word) + " is not one of " + codec.Join(of, ", "))
+	return errors.New(format("%q is not one of %s", word, strings.Join(of, ", ")))
 }

@@ -10,36 +10,26 @@ import (
 // schema is the part of JSON Schema 2020-12 that Go types turn into. What is a
 // JSON value in it is kept as JSON text, "" when it is left out.
 type schema struct {
-	types      []string             // one, two for nullable, none for anything
-	keywords   [maxItems + 1]string // by word
-	items      *schema
-	properties []property // in the order of the struct
-	required   []string
-	closed     bool    // no members but the properties
-	values     *schema // of a map
-	anyOf      []*schema
+	types           []string // one, two for nullable, none for anything
+	description     string
+	format          string
+	contentEncoding string
+	enum            []string
+	deflt           string
+	minimum         string
+	maximum         string
+	minLength       string
+	maxLength       string
+	pattern         string
+	minItems        string
+	maxItems        string
+	items           *schema
+	properties      []property // in the order of the struct
+	required        []string
+	closed          bool    // no members but the properties
+	values          *schema // of a map
+	anyOf           []*schema
 }
-
-// word is a keyword whose value needs no more than its JSON text.
-type word uint8
-
-// The words in the order in which they are written.
-const (
-	description word = iota
-	formatWord
-	contentEncoding
-	enum
-	deflt
-	minimum
-	maximum
-	minLength
-	maxLength
-	pattern
-	minItems
-	maxItems
-)
-
-const words = "description format contentEncoding enum default minimum maximum minLength maxLength pattern minItems maxItems"
 
 type property struct {
 	name   string
@@ -67,15 +57,9 @@ func (d *deriver) derive(p *codec.Plan, offset uintptr) *schema {
 	case codec.Int, codec.Uint:
 		return integer(p.Type)
 	case codec.Bytes:
-		s := typed("string")
-		s.keywords[contentEncoding] = `"base64"`
-		return s
+		return &schema{types: []string{"string"}, contentEncoding: "base64"}
 	case codec.Other:
-		s := typed("string")
-		if f := p.Format(); f != "" {
-			s.keywords[formatWord] = codec.Quote(f)
-		}
-		return s
+		return &schema{types: []string{"string"}, format: p.Format()}
 	case codec.Slice, codec.Array:
 		return d.list(p)
 	case codec.Object:
@@ -99,12 +83,12 @@ func integer(t reflect.Type) *schema {
 	bits := t.Size() * 8
 	switch unsigned := t.Kind() >= reflect.Uint; {
 	case unsigned && bits < 64:
-		s.keywords[minimum], s.keywords[maximum] = "0", strconv.FormatInt(1<<bits-1, 10)
+		s.minimum, s.maximum = "0", strconv.FormatInt(1<<bits-1, 10)
 	case unsigned:
-		s.keywords[minimum] = "0"
+		s.minimum = "0"
 	case bits < 64:
 		high := int64(1)<<(bits-1) - 1
-		s.keywords[minimum], s.keywords[maximum] = strconv.FormatInt(-high-1, 10), strconv.FormatInt(high, 10)
+		s.minimum, s.maximum = strconv.FormatInt(-high-1, 10), strconv.FormatInt(high, 10)
 	}
 	return s
 }
@@ -112,8 +96,8 @@ func integer(t reflect.Type) *schema {
 func (d *deriver) list(p *codec.Plan) *schema {
 	s := &schema{types: []string{"array"}, items: d.inner(p.Elem)}
 	if p.Kind == codec.Array {
-		n := strconv.Itoa(p.Len)
-		s.keywords[minItems], s.keywords[maxItems] = n, n
+		s.minItems = strconv.Itoa(p.Len)
+		s.maxItems = s.minItems
 	}
 	return s
 }
@@ -158,7 +142,7 @@ func (d *deriver) member(f *codec.Field, offset uintptr, s *schema) {
 		if pointer || d.repeated {
 			d.faults = append(d.faults, "a default works on plain fields only, not behind a pointer, list or map")
 		}
-		d.defaults = append(d.defaults, defaultValue{offset: offset + f.Offset, plan: p, json: child.keywords[deflt]})
+		d.defaults = append(d.defaults, defaultValue{offset: offset + f.Offset, plan: p, json: child.deflt})
 	}
 	if pointer && !f.Optional() {
 		child = nullable(child)
@@ -174,10 +158,10 @@ func nullable(s *schema) *schema {
 	switch {
 	case len(s.types) != 1: // anything is allowed already
 		return s
-	case s.keywords[enum] != "" || s.properties != nil || s.items != nil || s.closed || s.values != nil:
-		out := &schema{anyOf: []*schema{s, typed("null")}}
-		out.keywords[description], s.keywords[description] = s.keywords[description], ""
-		return out
+	case len(s.enum) > 0 || s.properties != nil || s.items != nil || s.closed || s.values != nil:
+		text := s.description
+		s.description = ""
+		return &schema{description: text, anyOf: []*schema{s, typed("null")}}
 	}
 	s.types = append(s.types, "null")
 	return s

@@ -3,6 +3,8 @@ package sdk
 import (
 	"errors"
 	"reflect"
+	"strconv"
+	"strings"
 	"unsafe"
 
 	"github.com/b3abf3ee/portcullis/sdk/internal/codec"
@@ -64,43 +66,39 @@ func (t *tags) apply(s *schema, p *codec.Plan) (faults codec.Faults) {
 			continue // what fits a type with a fault nobody knows
 		}
 		if err := to.set(k, of); err != nil {
-			faults = append(faults, "tag "+k.key+":"+codec.Quote(k.value)+": "+err.Error())
+			faults = append(faults, "tag "+k.key+":"+strconv.Quote(k.value)+": "+err.Error())
 		}
 	}
 	return faults
 }
 
-func (s *schema) set(k keyword, p *codec.Plan) (err error) {
-	name, names, at := "", words, description
-	for name, names, _ = codec.Cut(names, ' '); name != k.key && names != ""; at++ {
-		name, names, _ = codec.Cut(names, ' ')
-	}
-	value := k.value
+func (s *schema) set(k keyword, p *codec.Plan) error {
 	switch k.key {
 	case "desc":
-		s.keywords[description] = codec.Quote(value)
+		s.description = k.value
 		return nil
-	case "format", "pattern":
-		value = codec.Quote(value)
-		err = s.only("string")
-	case "minLength", "maxLength":
-		err = s.count(value, "string")
-	case "minItems", "maxItems":
-		err = s.count(value, "array")
-	case "minimum", "maximum":
-		if !codec.ValidNumber(value) || !codec.InRange(value) {
-			return errors.New("is not a number")
-		}
-		err = s.only("integer", "number")
+	case "format":
+		s.format = k.value
+		return s.only("string")
+	case "pattern":
+		s.pattern = k.value
+		return s.only("string")
+	case "minLength":
+		return s.count(&s.minLength, k.value, "string")
+	case "maxLength":
+		return s.count(&s.maxLength, k.value, "string")
+	case "minItems":
+		return s.count(&s.minItems, k.value, "array")
+	case "maxItems":
+		return s.count(&s.maxItems, k.value, "array")
+	case "minimum":
+		return s.bound(&s.minimum, k.value)
+	case "maximum":
+		return s.bound(&s.maximum, k.value)
 	case "enum":
-		value, err = s.literals(value, p)
-	case "default":
-		if err = s.only("string", "integer", "number", "boolean"); err == nil {
-			value, err = literal(value, p)
-		}
+		return s.setEnum(k.value, p)
 	}
-	s.keywords[at] = value
-	return err
+	return s.setDefault(k.value, p)
 }
 
 // only refuses a keyword that JSON Schema would ignore on this type.
@@ -110,42 +108,53 @@ func (s *schema) only(types ...string) error {
 			return nil
 		}
 	}
-	return errors.New("works on " + codec.Join(types, " or ") + ", this is " + codec.Join(s.types, " or "))
+	return errors.New("works on " + strings.Join(types, " or ") + ", this is " + strings.Join(s.types, " or "))
 }
 
-func (s *schema) count(value, on string) error {
-	if !codec.ValidCount(value) {
+func (s *schema) count(to *string, value, on string) error {
+	if !codec.ValidNumber(value) || len(value) > 9 || strings.ContainsAny(value, "-.eE") {
 		return errors.New("is not a count")
 	}
+	*to = value
 	return s.only(on)
 }
 
-// literals is the list of what is separated by |.
-func (s *schema) literals(value string, p *codec.Plan) (string, error) {
+func (s *schema) bound(to *string, value string) error {
+	if _, err := strconv.ParseFloat(value, 64); err != nil || !codec.ValidNumber(value) {
+		return errors.New("is not a number")
+	}
+	*to = value
+	return s.only("integer", "number")
+}
+
+func (s *schema) setEnum(value string, p *codec.Plan) error {
 	if err := s.only("string", "integer", "number"); err != nil {
-		return "", err
+		return err
 	}
-	list := "["
-	for more := true; more; {
-		var text string
-		text, value, more = codec.Cut(value, '|')
-		v, err := literal(text, p)
+	for word := range strings.SplitSeq(value, "|") {
+		v, err := literal(word, p)
 		if err != nil {
-			return "", err
+			return err
 		}
-		list += v
-		if more {
-			list += ","
-		}
+		s.enum = append(s.enum, v)
 	}
-	return list + "]", nil
+	return nil
+}
+
+func (s *schema) setDefault(value string, p *codec.Plan) error {
+	if err := s.only("string", "integer", "number", "boolean"); err != nil {
+		return err
+	}
+	v, err := literal(value, p)
+	s.deflt = v
+	return err
 }
 
 // literal turns a tag's text into JSON that p can hold.
 func literal(text string, p *codec.Plan) (string, error) {
 	json := text
 	if p.Kind == codec.String || p.Kind == codec.Other || p.Kind == codec.Bytes {
-		json = codec.Quote(text)
+		json = quote(text)
 	}
 	if err := p.Decode(json, unsafe.Pointer(reflect.New(p.Type).Elem().UnsafeAddr())); err != nil {
 		return "", errors.New("does not fit " + p.Type.String())

@@ -90,7 +90,7 @@ func TestSchemaOfEachKind(t *testing.T) {
 		}{}, `{"type":"object","properties":{"id":{"type":"integer"},"inner":{"type":"object","properties":{"id":{"type":"integer"}},"required":["id"],"additionalProperties":false}},"required":["id","inner"],"additionalProperties":false}`},
 		{json.RawMessage{}, `{"type":"object"}`},
 	} {
-		got, faults := deriveObject(reflect.TypeOf(c.of), more)
+		got, faults := deriveInput(reflect.TypeOf(c.of), more)
 		if len(faults) > 0 {
 			t.Errorf("%T: %q", c.of, faults)
 			continue
@@ -181,7 +181,7 @@ func TestSchemaRefusals(t *testing.T) {
 			} `json:"a"`
 		}{}, "a default works on plain fields only"},
 	} {
-		_, faults := deriveObject(reflect.TypeOf(c.of), codec.Extra{})
+		_, faults := deriveInput(reflect.TypeOf(c.of), codec.Extra{})
 		if len(faults) != 1 || !strings.Contains(faults[0], c.want) {
 			t.Errorf("%T: %q\nwant %s", c.of, faults, c.want)
 		}
@@ -216,7 +216,7 @@ func TestEveryFaultOfATypeIsTold(t *testing.T) {
 		Twice int              `json:"CITY" default:"ten" pattern:"^1"`
 		Notes map[string]place `json:"notes" enum:"{}"`
 	}
-	_, faults := deriveObject(reflect.TypeFor[in](), codec.Extra{})
+	_, faults := deriveInput(reflect.TypeFor[in](), codec.Extra{})
 	want := []string{
 		"field sdk.shared.Old: json option string is not supported",
 		"field sdk.in.deep: only a struct can be embedded without a json name, and not in itself",
@@ -241,7 +241,7 @@ func TestEveryFaultOfATypeIsTold(t *testing.T) {
 	}
 	// go vet knows half a tag too, so the type is made here. Both walks find it; it is told once.
 	half := reflect.StructOf([]reflect.StructField{{Name: "A", Type: reflect.TypeFor[int](), Tag: `desc json:"a"`}})
-	if _, faults := deriveObject(half, codec.Extra{}); len(faults.Told()) != 1 || !strings.Contains(faults[0], `.A: tag `) {
+	if _, faults := deriveInput(half, codec.Extra{}); len(faults.Told()) != 1 || !strings.Contains(faults[0], `.A: tag `) {
 		t.Errorf("half a tag: %q", faults)
 	}
 }
@@ -256,18 +256,22 @@ func TestDecodeSetsDefaultsWhereTheCallerIsSilent(t *testing.T) {
 			} `json:"deep"`
 		} `json:"inner,omitempty"`
 	}
-	c, faults := deriveObject(reflect.TypeFor[in](), codec.Extra{})
+	c, faults := deriveInput(reflect.TypeFor[in](), codec.Extra{})
 	if len(faults) > 0 {
 		t.Fatal(faults)
 	}
-	var v in
+	var first in
+	if err := c.setDefaults(unsafe.Pointer(&first)); err != nil {
+		t.Fatal(err)
+	}
+	v := first
 	if err := c.decode(`{"inner":{"mode":"slow"}}`, unsafe.Pointer(&v)); err != nil {
 		t.Fatal(err)
 	}
 	if v.N != 3 || v.Inner.Mode != "slow" || !v.Inner.Deep.On {
 		t.Fatalf("got %+v", v)
 	}
-	v = in{}
+	v = first
 	if err := c.decode(`{"n":0,"inner":{"deep":{"on":false}}}`, unsafe.Pointer(&v)); err != nil {
 		t.Fatal(err)
 	}

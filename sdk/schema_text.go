@@ -7,10 +7,18 @@ import "github.com/b3abf3ee/portcullis/sdk/internal/codec"
 func (s *schema) append(dst []byte) []byte {
 	w := schemaWriter{dst}
 	w.list("type", quoteAll(s.types), len(s.types) == 1)
-	for names, name, i := words, "", 0; i < len(s.keywords); i++ {
-		name, names, _ = codec.Cut(names, ' ')
-		w.raw(name, s.keywords[i])
-	}
+	w.text("description", s.description)
+	w.text("format", s.format)
+	w.text("contentEncoding", s.contentEncoding)
+	w.list("enum", s.enum, false)
+	w.raw("default", s.deflt)
+	w.raw("minimum", s.minimum)
+	w.raw("maximum", s.maximum)
+	w.raw("minLength", s.minLength)
+	w.raw("maxLength", s.maxLength)
+	w.text("pattern", s.pattern)
+	w.raw("minItems", s.minItems)
+	w.raw("maxItems", s.maxItems)
 	w.schema("items", s.items)
 	if len(s.properties) > 0 {
 		inner := schemaWriter{}
@@ -49,6 +57,12 @@ func (w *schemaWriter) raw(name, json string) {
 	w.out = append(w.out, json...)
 }
 
+func (w *schemaWriter) text(name, v string) {
+	if v != "" {
+		w.raw(name, quote(v))
+	}
+}
+
 func (w *schemaWriter) schema(name string, s *schema) {
 	if s != nil {
 		w.raw(name, string(s.append(nil)))
@@ -81,10 +95,12 @@ func (w *schemaWriter) bytes() []byte {
 	return append(w.out, '}')
 }
 
+func quote(s string) string { return string(codec.AppendString(nil, s)) }
+
 func quoteAll(all []string) []string {
 	out := make([]string, 0, len(all))
 	for _, s := range all {
-		out = append(out, codec.Quote(s))
+		out = append(out, quote(s))
 	}
 	return out
 }

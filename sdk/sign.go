@@ -12,7 +12,7 @@ import (
 // data or more codes than one call may have. Needs secret.bind:<NAME>.
 func (h Host) Sign(name string, data []byte) ([]byte, error) {
 	if len(data) > wire.MaxSignBytes {
-		return nil, fault(TooLarge, "what is to be signed"+tooMany(len(data), wire.MaxSignBytes))
+		return nil, Errorf(TooLarge, "there are %d bytes to sign, at most %d are allowed", len(data), wire.MaxSignBytes)
 	}
 	var head codec.Writer
 	head.Text("name", name)

@@ -17,9 +17,9 @@ type ToolSpec struct {
 	run    func(ctx context.Context, dst []byte, args string, h Host) ([]byte, error)
 	faults []string // found while making it, told by Register
 
-	agrees func(in reflect.Type) string // what [Reconcile] finds wrong, which it sets with settle
-	in     *shape
-	settle func(ctx context.Context, args string, in *shape, h Host) ([]byte, error)
+	settles   reflect.Type // what the handler of [Reconcile] takes
+	settle    func(ctx context.Context, in unsafe.Pointer, h Host) ([]byte, error)
+	reconcile func(ctx context.Context, args string, h Host) ([]byte, error)
 }
 
 // Option changes what a tool states about itself.
@@ -40,9 +40,28 @@ func Tool[In, Out any](name, description string, handler func(ctx context.Contex
 	for _, o := range opts {
 		o(&t)
 	}
-	in, out := t.derive(reflect.TypeFor[In](), reflect.TypeFor[Out](), handler == nil)
+	in, faults := deriveInput(reflect.TypeFor[In](), t.extra)
+	t.refuse("input: ", faults)
+	out, faults := deriveOutput(reflect.TypeFor[Out](), t.extra)
+	t.refuse("output: ", faults)
+	if handler == nil {
+		t.faults = append(t.faults, "handler is nil")
+	}
+	t.checkReconcile(reflect.TypeFor[In]())
+	if t.tool.InputSchema == nil {
+		t.tool.InputSchema = in.json
+	}
+	if t.tool.OutputSchema == nil {
+		t.tool.OutputSchema = out.json
+	}
+	first := new(In) // what every call starts from
+	if len(t.faults) == 0 {
+		if err := in.setDefaults(unsafe.Pointer(first)); err != nil {
+			t.faults = []string{"input: " + err.Error()}
+		}
+	}
 	t.run = func(ctx context.Context, dst []byte, args string, h Host) ([]byte, error) {
-		var v In
+		v := *first
 		if err := in.decode(args, unsafe.Pointer(&v)); err != nil {
 			return nil, err
 		}
@@ -52,34 +71,16 @@ func Tool[In, Out any](name, description string, handler func(ctx context.Contex
 		}
 		return out.encode(dst, unsafe.Pointer(&result))
 	}
-	return t
-}
-
-// derive is what [Tool] does that is the same for all types: one copy of it serves all tools.
-func (t *ToolSpec) derive(inType, outType reflect.Type, noHandler bool) (in, out *shape) {
-	in, faults := deriveObject(inType, t.extra)
-	t.refuse("input: ", faults)
-	out, faults = deriveOutput(outType, t.extra)
-	t.refuse("output: ", faults)
-	if noHandler {
-		t.faults = append(t.faults, "handler is nil")
-	}
-	switch {
-	case t.agrees != nil:
-		if wrong := t.agrees(inType); wrong != "" {
-			t.faults = append(t.faults, wrong)
+	if t.settle != nil {
+		t.reconcile = func(ctx context.Context, args string, h Host) ([]byte, error) {
+			v := *first
+			if err := in.decode(args, unsafe.Pointer(&v)); err != nil {
+				return nil, err
+			}
+			return t.settle(ctx, unsafe.Pointer(&v), h)
 		}
-	case t.tool.Recovery == wire.RecoveryReconcile:
-		t.faults = append(t.faults, "recovery reconcile needs the option sdk.Reconcile")
 	}
-	if t.tool.InputSchema == nil {
-		t.tool.InputSchema = in.json
-	}
-	if t.tool.OutputSchema == nil {
-		t.tool.OutputSchema = out.json
-	}
-	t.in = in
-	return in, out
+	return t
 }
 
 // refuse keeps what is wrong with the input or the output.

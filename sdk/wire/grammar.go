@@ -1,17 +1,19 @@
 package wire
 
+import "strings"
+
 // The grammars are written out by hand: package regexp would add a tenth of a
-// megabyte to every guest, and what package strings looks for text with 5 kB.
+// megabyte to every guest.
 
 // ValidToolName reports whether s is a tool name: two or more words joined by
 // dots, ^[a-z][a-z0-9]*(\.[a-z][a-z0-9_]*)+$, at most [MaxToolName] bytes.
 func ValidToolName(s string) bool {
-	word, rest, dot := cut(s, '.')
+	word, rest, dot := strings.Cut(s, ".")
 	if len(s) > MaxToolName || !dot || !wordOf(word, isLower, isLowerDigit) {
 		return false
 	}
 	for dot {
-		word, rest, dot = cut(rest, '.')
+		word, rest, dot = strings.Cut(rest, ".")
 		if !wordOf(word, isLower, func(c byte) bool { return isLowerDigit(c) || c == '_' }) {
 			return false
 		}
@@ -35,10 +37,10 @@ func ValidVersion(s string) bool {
 	if len(s) > 64 {
 		return false
 	}
-	s, build, hasBuild := cut(s, '+')
-	core, pre, hasPre := cut(s, '-')
-	major, rest, _ := cut(core, '.')
-	minor, patch, dots := cut(rest, '.')
+	s, build, hasBuild := strings.Cut(s, "+")
+	core, pre, hasPre := strings.Cut(s, "-")
+	major, rest, _ := strings.Cut(core, ".")
+	minor, patch, dots := strings.Cut(rest, ".")
 	return dots && isNumber(major) && isNumber(minor) && isNumber(patch) &&
 		(!hasPre || versionTail(pre, true)) && (!hasBuild || versionTail(build, false))
 }
@@ -48,7 +50,7 @@ func ValidVersion(s string) bool {
 func versionTail(s string, pre bool) bool {
 	for more := true; more; {
 		var id string
-		id, s, more = cut(s, '.')
+		id, s, more = strings.Cut(s, ".")
 		if !wordOf(id, isVersionChar, isVersionChar) {
 			return false
 		}
@@ -72,7 +74,7 @@ func ValidCapability(s string) bool {
 	if len(s) > 256 {
 		return false
 	}
-	name, arg, has := cut(s, ':')
+	name, arg, has := strings.Cut(s, ":")
 	switch name {
 	case CapFSRead, CapFSWrite, CapKV, "process.exec", "session.read", "task.control", "schedule.manage":
 		return !has
@@ -86,14 +88,14 @@ func ValidCapability(s string) bool {
 
 // validHostPort checks host[:port] as two segments.
 func validHostPort(s string) bool {
-	host, port, has := cut(s, ':')
+	host, port, has := strings.Cut(s, ":")
 	return wordOf(host, isSegment, isSegment) && (!has || isNumber(port) && len(port) <= 5)
 }
 
 // Covers reports whether asking for have includes need: they are equal, or have
 // is a whole-segment prefix, as "net.fetch" is of "net.fetch:api.example.com".
 func Covers(have, need string) bool {
-	return have == need || len(need) > len(have) && need[:len(have)] == have && need[len(have)] == ':'
+	return have == need || strings.HasPrefix(need, have) && need[len(have)] == ':'
 }
 
 // Satisfies reports whether asking for have gives what an import needs: the
@@ -121,13 +123,3 @@ func isUpper(c byte) bool      { return 'A' <= c && c <= 'Z' }
 
 func isVersionChar(c byte) bool { return isLowerDigit(c) || isUpper(c) || c == '-' }
 func isSegment(c byte) bool     { return isVersionChar(c) || c == '.' || c == '_' }
-
-// cut is what stands before and after the first byte sep.
-func cut(s string, sep byte) (before, after string, found bool) {
-	for i := range len(s) {
-		if s[i] == sep {
-			return s[:i], s[i+1:], true
-		}
-	}
-	return s, "", false
-}

@@ -7,20 +7,21 @@ import "errors"
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
-// appendBase64 writes a JSON string.
 func appendBase64(dst, src []byte) []byte {
-	dst = append(dst, '"')
-	for len(src) > 0 {
-		var three [3]byte
-		n := copy(three[:], src)
-		four := [4]byte{alphabet[three[0]>>2], alphabet[three[0]<<4&63|three[1]>>4], alphabet[three[1]<<2&63|three[2]>>6], alphabet[three[2]&63]}
-		for i := n + 1; i < 4; i++ {
-			four[i] = '='
-		}
-		dst = append(dst, four[:]...)
-		src = src[n:]
+	for len(src) >= 3 {
+		n := uint(src[0])<<16 | uint(src[1])<<8 | uint(src[2])
+		dst = append(dst, alphabet[n>>18], alphabet[n>>12&63], alphabet[n>>6&63], alphabet[n&63])
+		src = src[3:]
 	}
-	return append(dst, '"')
+	switch len(src) {
+	case 1:
+		n := uint(src[0]) << 16
+		dst = append(dst, alphabet[n>>18], alphabet[n>>12&63], '=', '=')
+	case 2:
+		n := uint(src[0])<<16 | uint(src[1])<<8
+		dst = append(dst, alphabet[n>>18], alphabet[n>>12&63], alphabet[n>>6&63], '=')
+	}
+	return dst
 }
 
 // fromBase64 never returns nil without an error. Line breaks are passed over,

@@ -1,6 +1,9 @@
 package codec
 
-import "reflect"
+import (
+	"reflect"
+	"strings"
+)
 
 // Build makes the table of t. The error is [Faults], all of them: it says which
 // types and fields cannot be encoded and what would be right. The table is then
@@ -104,7 +107,7 @@ func source(t reflect.Type) string {
 	s := t.String()
 	for i := 0; i+5 <= len(s); i++ {
 		// not the end of a longer name: domain.P, or a path in brackets
-		if s[i:i+5] == "main." && (i == 0 || isOneOf(s[i-1], "[]*( ,")) {
+		if s[i:i+5] == "main." && (i == 0 || strings.IndexByte("[]*( ,", s[i-1]) >= 0) {
 			s = s[:i] + s[i+5:]
 		}
 	}

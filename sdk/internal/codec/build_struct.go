@@ -17,13 +17,12 @@ func (b *builder) object(p *Plan, t reflect.Type) {
 func (b *builder) fields(p *Plan, t reflect.Type, offset uintptr) {
 	b.open = append(b.open, t)
 	for i := range t.NumField() {
-		f := t.Field(i)
-		b.field(p, t, &f, offset)
+		b.field(p, t, t.Field(i), offset)
 	}
 	b.open = b.open[:len(b.open)-1]
 }
 
-func (b *builder) field(p *Plan, t reflect.Type, f *reflect.StructField, offset uintptr) {
+func (b *builder) field(p *Plan, t reflect.Type, f reflect.StructField, offset uintptr) {
 	name, o, skip, err := member(f.Tag)
 	embedded := f.Anonymous && name == ""
 	if err == nil && (skip || !embedded && !f.IsExported()) {

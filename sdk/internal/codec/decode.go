@@ -126,10 +126,10 @@ func (d *decoder) number(p *Plan, v unsafe.Pointer, c byte) error {
 	case p.Kind == Number:
 		*(*string)(v) = text
 	case p.Kind == Float && p.size == 8:
-		*(*float64)(v), ok = parseFloat(text, 64)
+		*(*float64)(v), err = parseFloat(text)
 	case p.Kind == Float:
 		var f float64
-		f, ok = parseFloat(text, 32)
+		f, err = strconv.ParseFloat(text, 32)
 		*(*float32)(v) = float32(f)
 	case !whole:
 		return &Error{At: at, What: text + " is not a whole number"}
@@ -138,7 +138,7 @@ func (d *decoder) number(p *Plan, v unsafe.Pointer, c byte) error {
 	default:
 		ok = setUint(v, p.size, text)
 	}
-	if !ok {
+	if err != nil || !ok {
 		return &Error{At: at, What: text + " is outside the range of " + p.Type.Kind().String()}
 	}
 	return nil
@@ -202,19 +202,20 @@ func (d *decoder) mapping(p *Plan, v unsafe.Pointer, c byte) error {
 	if err := d.open(); err != nil {
 		return err
 	}
-	p.table.put(v, "", nil)
-	for n := 1; ; n++ {
-		name, ok, err := d.member(n == 1)
+	p.table.make(v)
+	for first := true; ; first = false {
+		name, ok, err := d.member(first)
 		if !ok {
 			return err
+		}
+		if p.table.get(v, name) != nil {
+			return d.twice(name)
 		}
 		elem := unsafe.Pointer(reflect.New(p.Elem.Type).Elem().UnsafeAddr())
 		if err := d.value(p.Elem, elem); err != nil {
 			return within(name, err)
 		}
-		if p.table.put(v, name, elem) < n {
-			return d.twice(name)
-		}
+		p.table.set(v, name, elem)
 	}
 }
 

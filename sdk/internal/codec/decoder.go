@@ -49,12 +49,12 @@ func (d *decoder) fail(what string) error { return &Error{At: d.at, What: what} 
 
 //go:noinline
 func (d *decoder) twice(name string) error {
-	return d.fail("duplicate field " + Quote(name))
+	return d.fail("duplicate field " + strconv.Quote(name))
 }
 
 //go:noinline
 func (d *decoder) unknown(name string) error {
-	return d.fail("unknown field " + Quote(name))
+	return d.fail("unknown field " + strconv.Quote(name))
 }
 
 // mismatch says what is there instead of what is wanted.

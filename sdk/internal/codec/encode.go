@@ -26,48 +26,37 @@ type encoder struct {
 func (e *encoder) byte(c byte) { e.buf = append(e.buf, c) }
 
 func (e *encoder) value(p *Plan, v unsafe.Pointer) (err error) {
-	buf := e.buf
 	switch p.Kind {
 	case Bool:
-		buf = appendBool(buf, *(*bool)(v))
+		e.buf = strconv.AppendBool(e.buf, *(*bool)(v))
 	case Int:
-		buf = strconv.AppendInt(buf, intAt(v, p.size), 10)
+		e.buf = strconv.AppendInt(e.buf, intAt(v, p.size), 10)
 	case Uint:
-		buf = strconv.AppendUint(buf, uintAt(v, p.size), 10)
+		e.buf = strconv.AppendUint(e.buf, uintAt(v, p.size), 10)
 	case Float:
 		if p.size == 4 {
-			buf, err = AppendFloat(buf, float64(*(*float32)(v)), 32)
+			e.buf, err = AppendFloat(e.buf, float64(*(*float32)(v)), 32)
 		} else {
-			buf, err = AppendFloat(buf, *(*float64)(v), 64)
+			e.buf, err = AppendFloat(e.buf, *(*float64)(v), 64)
 		}
 	case String:
-		buf = AppendString(buf, *(*string)(v))
+		e.buf = AppendString(e.buf, *(*string)(v))
 	case Number:
 		return e.number(*(*string)(v))
 	case Bytes:
-		buf = appendBase64(buf, *(*[]byte)(v))
+		e.byte('"')
+		e.buf = appendBase64(e.buf, *(*[]byte)(v))
+		e.byte('"')
 	case RawText:
 		return e.raw(*(*[]byte)(v))
 	case Any:
 		return e.any(*(*any)(v))
 	case Other:
-		buf, err = p.custom.Append(buf, v)
+		e.buf, err = p.custom.Append(e.buf, v)
 	default:
 		return e.composite(p, v)
 	}
-	e.buf = buf // at one place: each that stores a pointer is told to the collector
 	return err
-}
-
-//go:noinline
-func (e *encoder) text(s string) { e.buf = append(e.buf, s...) }
-
-func appendBool(dst []byte, v bool) []byte {
-	text := "false"
-	if v {
-		text = "true"
-	}
-	return appendText(dst, text)
 }
 
 // composite writes what has values inside.
@@ -81,7 +70,7 @@ func (e *encoder) composite(p *Plan, v unsafe.Pointer) error {
 		if to := *(*unsafe.Pointer)(v); to != nil {
 			err = e.value(p.Elem, to)
 		} else {
-			e.text("null")
+			e.buf = append(e.buf, "null"...)
 		}
 	case Slice:
 		list := *(*[]byte)(v) // the length counts elements, of whatever size
@@ -113,15 +102,15 @@ func (e *encoder) elements(p *Plan, first unsafe.Pointer, n int) error {
 
 func (e *encoder) mapping(p *Plan, v unsafe.Pointer) error {
 	e.byte('{')
-	all := p.table.all(v)
-	sort(all)
-	for i, entry := range all {
+	keys := p.table.keys(v)
+	sort(keys)
+	for i, key := range keys {
 		if i > 0 {
 			e.byte(',')
 		}
-		e.buf = append(AppendString(e.buf, entry.key), ':')
-		if err := e.value(p.Elem, entry.elem); err != nil {
-			return errors.New(entry.key + ": " + err.Error())
+		e.buf = append(AppendString(e.buf, key), ':')
+		if err := e.value(p.Elem, p.table.get(v, key)); err != nil {
+			return errors.New(key + ": " + err.Error())
 		}
 	}
 	e.byte('}')
@@ -141,7 +130,7 @@ func (e *encoder) object(p *Plan, v unsafe.Pointer) error {
 			e.byte(',')
 		}
 		comma = true
-		e.text(f.quoted)
+		e.buf = append(e.buf, f.quoted...)
 		if err := e.value(f.Plan, at); err != nil {
 			return errors.New(f.Name + ": " + err.Error())
 		}
@@ -208,7 +197,7 @@ func (p *Plan) empty(v unsafe.Pointer) bool {
 	case reflect.Array:
 		return p.Type.Len() == 0
 	case reflect.Map:
-		return *(*unsafe.Pointer)(v) == nil || len(p.table.all(v)) == 0
+		return *(*unsafe.Pointer)(v) == nil || len(p.table.keys(v)) == 0
 	case reflect.Pointer:
 		return *(*unsafe.Pointer)(v) == nil
 	case reflect.Interface:

@@ -1,6 +1,9 @@
 package codec
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 // maxFaults bounds what is told about one type: more would not be read.
 const maxFaults = 20
@@ -10,7 +13,7 @@ const maxFaults = 20
 type Faults []string
 
 // Error joins what [Faults.Told] gives.
-func (f Faults) Error() string { return Join(f.Told(), "; ") }
+func (f Faults) Error() string { return strings.Join(f.Told(), "; ") }
 
 // Told is the faults without repetition, at most twenty and how many more there are.
 func (f Faults) Told() []string {
@@ -24,18 +27,6 @@ func (f Faults) Told() []string {
 		told = append(told[:maxFaults], "and "+strconv.Itoa(more)+" more")
 	}
 	return told
-}
-
-// Join is the strings with what stands between them: strings.Join, for a few, in a fifth of its code.
-func Join(all []string, between string) string {
-	joined := ""
-	for i, s := range all {
-		if i > 0 {
-			joined += between
-		}
-		joined += s
-	}
-	return joined
 }
 
 func (f Faults) has(fault string) bool {

@@ -10,48 +10,38 @@ import (
 // writing a map links 160 kB. In them p points to the map.
 type Map struct {
 	key, elem reflect.Type
-	// put puts the value at elem under a key and gives how many there are then; without elem it puts an empty map there.
-	put func(p unsafe.Pointer, key string, elem unsafe.Pointer) int
-	// all gives copies of the values, in any order.
-	all func(p unsafe.Pointer) []entry
-}
-
-// entry is a key with a pointer to a value.
-type entry struct {
-	key  string
-	elem unsafe.Pointer
+	// make puts an empty map there.
+	make func(p unsafe.Pointer)
+	// set puts the value at elem under a key.
+	set func(p unsafe.Pointer, key string, elem unsafe.Pointer)
+	// get gives a copy of the value under a key, or nil.
+	get func(p unsafe.Pointer, key string) unsafe.Pointer
+	// keys gives the keys in any order.
+	keys func(p unsafe.Pointer) []string
 }
 
 // MapOf is the map with keys K and values V. It serves named types of such maps too.
 func MapOf[K ~string, V any]() Map {
-	m := mapOf[K, V]()
-	m.key, m.elem = reflect.TypeFor[K](), reflect.TypeFor[V]()
-	return m
-}
-
-func mapOf[K ~string, V any]() Map {
 	return Map{
-		put: func(p unsafe.Pointer, key string, elem unsafe.Pointer) int {
-			m := (*map[K]V)(p)
-			if elem == nil {
-				*m = map[K]V{}
-				return 0
+		key: reflect.TypeFor[K](), elem: reflect.TypeFor[V](),
+		make: func(p unsafe.Pointer) { *(*map[K]V)(p) = map[K]V{} },
+		set:  func(p unsafe.Pointer, key string, elem unsafe.Pointer) { (*(*map[K]V)(p))[K(key)] = *(*V)(elem) },
+		get: func(p unsafe.Pointer, key string) unsafe.Pointer {
+			v, ok := (*(*map[K]V)(p))[K(key)]
+			if !ok {
+				return nil
 			}
-			(*m)[K(key)] = *(*V)(elem)
-			return len(*m)
+			return unsafe.Pointer(&v)
 		},
-		all: func(p unsafe.Pointer) (all []entry) {
-			for k, v := range *(*map[K]V)(p) {
-				all = add(all, string(k), unsafe.Pointer(&v))
+		keys: func(p unsafe.Pointer) []string {
+			m := *(*map[K]V)(p)
+			keys := make([]string, 0, len(m))
+			for k := range m {
+				keys = append(keys, string(k))
 			}
-			return all
+			return keys
 		},
 	}
-}
-
-//go:noinline
-func add(all []entry, key string, elem unsafe.Pointer) []entry {
-	return append(all, entry{key, elem})
 }
 
 // table finds the functions for a map type: those that were added, or the ones
@@ -66,50 +56,45 @@ func (x Extra) table(t reflect.Type) *Map {
 	var m Map
 	switch k := t.Elem().Kind(); {
 	case k == reflect.String:
-		m = mapOf[string, string]()
+		m = MapOf[string, string]()
 	case k == reflect.Bool:
-		m = mapOf[string, bool]()
+		m = MapOf[string, bool]()
 	case k == reflect.Interface && t.Elem().NumMethod() == 0:
-		m = mapOf[string, any]()
+		m = MapOf[string, any]()
 	case k == reflect.Float64, (k == reflect.Int || k == reflect.Int64 || k == reflect.Uint || k == reflect.Uint64) && t.Elem().Size() == 8:
-		m = mapOf[string, uint64]()
+		m = MapOf[string, uint64]()
 	default:
 		return nil
 	}
 	return &m
 }
 
-// sort orders entries by the bytes of their keys: a heap sort, where package slices would add
+// sort orders keys by their bytes: a heap sort, where package slices would add
 // 28 kB to order a handful.
-func sort(all []entry) {
-	for i := len(all)/2 - 1; i >= 0; i-- {
-		sift(all, i)
+func sort(keys []string) {
+	for i := len(keys)/2 - 1; i >= 0; i-- {
+		sift(keys, i)
 	}
-	for end := len(all) - 1; end > 0; end-- {
-		swap(all, 0, end)
-		sift(all[:end], 0)
+	for end := len(keys) - 1; end > 0; end-- {
+		keys[0], keys[end] = keys[end], keys[0]
+		sift(keys[:end], 0)
 	}
 }
 
-// sift lets the entry at i sink below the greater ones under it.
-//
-//go:noinline
-func sift(all []entry, i int) {
+// sift lets the key at i sink below the greater ones under it.
+func sift(keys []string, i int) {
 	for {
 		child := 2*i + 1
-		if child >= len(all) {
+		if child >= len(keys) {
 			return
 		}
-		if child+1 < len(all) && all[child].key < all[child+1].key {
+		if child+1 < len(keys) && keys[child] < keys[child+1] {
 			child++
 		}
-		if all[i].key >= all[child].key {
+		if keys[i] >= keys[child] {
 			return
 		}
-		swap(all, i, child)
+		keys[i], keys[child] = keys[child], keys[i]
 		i = child
 	}
 }
-
-//go:noinline
-func swap(all []entry, i, j int) { all[i], all[j] = all[j], all[i] }

@@ -12,8 +12,6 @@ import (
 type Writer struct{ buf []byte }
 
 // name begins a member.
-//
-//go:noinline
 func (o *Writer) name(name string) {
 	if len(o.buf) == 0 {
 		o.buf = append(make([]byte, 0, 128), '{')

@@ -57,13 +57,47 @@ func tens(n int) float64 {
 	return f
 }
 
+// parseFloat reads a JSON number. Up to fifteen digits without an exponent are a
+// whole number and a power of ten that float64 holds exactly, so one division
+// rounds as it must; the rest is left to strconv.
+func parseFloat(text string) (float64, error) {
+	var n uint64
+	count, point := 0, -1
+	i := 0
+	if text[0] == '-' {
+		i = 1
+	}
+	for ; i < len(text); i++ {
+		switch c := text[i]; {
+		case digit(c):
+			n = n*10 + uint64(c-'0')
+			count++
+		case c == '.':
+			point = count
+		default:
+			return strconv.ParseFloat(text, 64)
+		}
+		if count > 15 {
+			return strconv.ParseFloat(text, 64)
+		}
+	}
+	f := float64(n)
+	if point >= 0 {
+		f /= tens(count - point)
+	}
+	if text[0] == '-' {
+		f = -f
+	}
+	return f, nil
+}
+
 func (d *decoder) float() (any, error) {
 	at := d.at
 	if _, err := d.num(); err != nil {
 		return nil, err
 	}
-	f, ok := parseFloat(d.s[at:d.at], 64)
-	if !ok {
+	f, err := parseFloat(d.s[at:d.at])
+	if err != nil {
 		return nil, &Error{At: at, What: d.s[at:d.at] + " is outside the range of float64"}
 	}
 	return f, nil
@@ -159,7 +193,7 @@ func uintAt(p unsafe.Pointer, size uintptr) uint64 {
 // exponent only below 1e-6 and from 1e21. bits is 32 or 64.
 func AppendFloat(dst []byte, f float64, bits int) ([]byte, error) {
 	if math.IsInf(f, 0) || math.IsNaN(f) {
-		return dst, errors.New("a number that JSON does not have: " + string(strconv.AppendFloat(nil, f, 'g', -1, bits)))
+		return dst, errors.New("a number that JSON does not have: " + strconv.FormatFloat(f, 'g', -1, bits))
 	}
 	if out, ok := appendShort(dst, f); ok && bits == 64 {
 		return out, nil

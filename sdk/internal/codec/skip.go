@@ -6,13 +6,6 @@ func Valid(text string) bool {
 	return d.skip(true) == nil && d.end() == nil
 }
 
-// ValidObject reports whether text is one JSON object.
-func ValidObject(text string) bool {
-	d := decoder{s: text}
-	c, err := d.peek()
-	return err == nil && c == '{' && Valid(text)
-}
-
 // skip passes one value. names also refuses two members of a name, which a
 // value that is read later finds by itself.
 func (d *decoder) skip(names bool) error {

@@ -129,10 +129,6 @@ func (d *decoder) hex() (r rune, ok bool) {
 	return r, true
 }
 
-// Quote is s as messages show it: a JSON string, as which models read it anyway. strconv.Quote, with its tables of what
-// can be printed, links 20 kB.
-func Quote(s string) string { return string(AppendString(nil, s)) }
-
 // AppendString writes s as a JSON string. What is not UTF-8 becomes U+FFFD.
 func AppendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
@@ -143,50 +139,37 @@ func AppendString(dst []byte, s string) []byte {
 			i++
 			continue
 		}
-		n := 1
 		if c >= utf8.RuneSelf {
-			var r rune
-			if r, n = utf8.DecodeRuneInString(s[i:]); r != utf8.RuneError || n > 1 {
-				i += n
-				continue
+			r, n := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && n == 1 {
+				dst = append(append(dst, s[from:i]...), "\uFFFD"...)
+				from = i + 1
 			}
+			i += n
+			continue
 		}
-		dst = appendEscape(appendText(dst, s[from:i]), c)
-		i += n
+		dst = appendEscape(append(dst, s[from:i]...), c)
+		i++
 		from = i
 	}
-	return append(appendText(dst, s[from:]), '"')
+	return append(append(dst, s[from:]...), '"')
 }
 
-// appendText is append, once.
-//
-//go:noinline
-func appendText(dst []byte, s string) []byte { return append(dst, s...) }
-
-// appendEscape writes a byte that cannot stand for itself.
 func appendEscape(dst []byte, c byte) []byte {
-	const hex = "0123456789abcdef"
-	text := []byte{'\\', 'u', '0', '0', hex[c>>4&15], hex[c&15]}
-	short := byte(0)
 	switch c {
 	case '"', '\\':
-		short = c
+		return append(dst, '\\', c)
 	case '\b':
-		short = 'b'
+		return append(dst, '\\', 'b')
 	case '\f':
-		short = 'f'
+		return append(dst, '\\', 'f')
 	case '\n':
-		short = 'n'
+		return append(dst, '\\', 'n')
 	case '\r':
-		short = 'r'
+		return append(dst, '\\', 'r')
 	case '\t':
-		short = 't'
+		return append(dst, '\\', 't')
 	}
-	switch {
-	case short != 0:
-		text = append(text[:1], short)
-	case c >= utf8.RuneSelf:
-		text = []byte("\uFFFD")
-	}
-	return append(dst, text...)
+	const hex = "0123456789abcdef"
+	return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 }

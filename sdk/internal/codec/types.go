@@ -21,7 +21,6 @@ func IsRaw(t reflect.Type) bool {
 // IsNumber reports json.Number.
 func IsNumber(t reflect.Type) bool { return named(t, "encoding/json", "Number") }
 
-//go:noinline
 func named(t reflect.Type, pkg, name string) bool { return t.Name() == name && t.PkgPath() == pkg }
 
 // EncodesJSON reports a type that writes or reads its own JSON.
