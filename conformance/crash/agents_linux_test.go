@@ -13,13 +13,8 @@ import (
 // of it. Both turns get their one end, the child stays its parent's, `turns show` says what became of it, and neither the next
 // host nor the one after that does anything again.
 func TestAKilledTurnWithAChild(t *testing.T) {
-	exe, err := armed()
-	if err != nil {
-		t.Fatal(err)
-	}
 	world := newOutside(t)
-	p := newProgram(t, world.URL)
-	p.exe = exe
+	p := newArmed(t, world.URL)
 	p.core(t, "actor", "steps:\n  - say: idle\n", ", \"agents.spawn:helper\"")
 	p.write(t, "spawn.yaml", "version: 1\nsteps:\n  - call: [{tool: agents.spawn, args: {core: helper, task: \"act once\"}}]\n  - say: done\n")
 	for n, c := range []struct {

@@ -150,7 +150,18 @@ func build(flags ...string) (string, error) {
 
 func newProgram(t *testing.T, server string) program {
 	t.Helper()
-	exe, err := built()
+	return installed(t, server, built)
+}
+
+// newArmed is [newProgram] with failpoints.
+func newArmed(t *testing.T, server string) program {
+	t.Helper()
+	return installed(t, server, armed)
+}
+
+func installed(t *testing.T, server string, make func() (string, error)) program {
+	t.Helper()
+	exe, err := make()
 	if err != nil {
 		t.Fatal(err)
 	}

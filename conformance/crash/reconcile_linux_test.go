@@ -90,13 +90,8 @@ func (p program) show(t *testing.T, name string) (is shownTurn) {
 // the other side wrote it down and where it did not. While the other side is shut nothing is settled; then the plugin says
 // what the other side saw, that word stands, and nothing is called a second time.
 func TestAKilledCallIsSettledByWhatTheOtherSideSaw(t *testing.T) {
-	exe, err := armed()
-	if err != nil {
-		t.Fatal(err)
-	}
 	world := newOutside(t)
-	p := newProgram(t, world.URL)
-	p.exe = exe
+	p := newArmed(t, world.URL)
 	for n, c := range []struct {
 		name    string
 		point   string
