@@ -17,6 +17,8 @@ func working() []guard {
 		{"child-steps", bounds, "plan.MaxSteps = min(plan.MaxSteps, of.maxSteps-of.steps)", "", inTurn, "TestAChildHasTheStepsThatItsParentHasLeft"},
 		{"child-time", bounds, "plan.Timeout = min(plan.Timeout, of.ends.Sub(now))", "", inTurn, "TestAChildHasTheTimeThatItsParentHasLeft"},
 		{"child-of-somebody", "host/turn/request.go", "if (r.Actor.Authority == principal.DelegatedAgent) != (r.Parent != nil) {", "if false {", inTurn, "TestWhatFailsBeforeTheStartIsARejectionAndLeavesNothing"},
+		{"request-key-form", "host/turn/request.go", "if _, err := id.ParseRequest(string(r.Key)); err != nil {", "if _, err := id.ParseRequest(string(r.Key)); false && err != nil {", inTurn, "TestWhatFailsBeforeTheStartIsARejectionAndLeavesNothing"},
+		{"request-key-names-one-call", "host/turn/call.go", "true, []string{tool, string(arguments)}", "true, nil", inTurn, "TestOneKeyIsOneTurn"},
 		{"child-owner", "store/sqlite/children.go", "AND `+reached(\"w.session_id\")+` ORDER", "AND (? OR ? <> '') ORDER", inSQLite, "TestContract/the_children_of_a_turn_are_listed_in_order,_and_are_not_their_parent's"},
 	}
 }

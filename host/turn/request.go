@@ -21,7 +21,7 @@ const MaxInputBytes = 256 << 10
 // Request asks for one turn. Run copies it before it does anything, so a later change by the caller changes nothing.
 // It holds values only: no store, client, route adapter or runner.
 type Request struct {
-	Key         id.Request      // stable request or idempotency key; empty: one is made, and the request is not repeatable
+	Key         id.Request      // stable request or idempotency key, see [id.ParseRequest]; empty: one is made, and the request is not repeatable
 	Actor       principal.Facts // the authenticated principal; session fields are ignored
 	Selector    Selector        // zero: Bound
 	Core        string          // core id
@@ -33,6 +33,8 @@ type Request struct {
 	Model       ModelChoice
 	Direct      bool    // one effect and no model: see [Execution.Call]
 	Parent      *Parent // of a child agent: who it works for; nil: nobody's child
+
+	call []string // of a Direct request: the tool and its arguments as they were given
 }
 
 // Parent is the turn that a child agent works for, which narrows everything that the child may do: its time and steps are at
@@ -96,6 +98,12 @@ func (r Request) freeze() (Request, string, error) {
 	bad := func(sentence string) (Request, string, error) {
 		return Request{}, "", &RejectedError{r.Key, RejectInput, sentence}
 	}
+	if r.Key != "" {
+		if _, err := id.ParseRequest(string(r.Key)); err != nil {
+			r.Key = "" // it is no name to repeat
+			return bad("a request key is 1 to 200 characters of printable ASCII without spaces")
+		}
+	}
 	switch {
 	case r.Input == "":
 		return bad("the input is empty: say something")
@@ -130,7 +138,8 @@ func (r Request) freeze() (Request, string, error) {
 		Core, Revision   string
 		Input, Workspace string
 		Model            ModelChoice
-	}{r.Actor.PrincipalID, r.Actor.Channel, r.Actor.ConversationKey, r.Selector, r.Core, r.Revision, r.Input, r.Workspace, r.Model})
+		Call             []string `json:",omitzero"`
+	}{r.Actor.PrincipalID, r.Actor.Channel, r.Actor.ConversationKey, r.Selector, r.Core, r.Revision, r.Input, r.Workspace, r.Model, r.call})
 	if err != nil {
 		return bad("the request cannot be written down: " + err.Error())
 	}

@@ -18,7 +18,7 @@ import (
 // ending is a Result; only a terminal state that could not be written is an [*InfrastructureError]. When ctx ends,
 // the turn is wound up and its state persisted first; then ctx's error is returned beside the Result.
 func (x *Execution) Run(ctx context.Context, req Request, obs Observer) (Result, error) {
-	req.Direct = false
+	req.Direct, req.call = false, nil
 	return x.pass(ctx, req, obs, (*work).converse)
 }
 

@@ -106,7 +106,7 @@ func say(text string) (provider.Response, error) {
 func call(tools ...string) (provider.Response, error) {
 	var parts []provider.Part
 	for i, tool := range tools {
-		parts = append(parts, provider.Call(provider.ToolCall{ID: "c" + string(rune('1'+i)), Name: provider.WireName(tool), Arguments: json.RawMessage(`{}`)}))
+		parts = append(parts, provider.Part{Kind: provider.PartToolCall, Call: provider.ToolCall{ID: "c" + string(rune('1'+i)), Name: provider.WireName(tool), Arguments: json.RawMessage(`{}`)}})
 	}
 	return provider.Response{Parts: parts, FinishReason: provider.FinishToolCalls}, nil
 }
@@ -202,6 +202,8 @@ func TestWhatFailsBeforeTheStartIsARejectionAndLeavesNothing(t *testing.T) {
 	}{
 		"empty":           {func(r *turn.Request) { r.Input = "" }, turn.RejectInput},
 		"too long":        {func(r *turn.Request) { r.Input = strings.Repeat("x", turn.MaxInputBytes+1) }, turn.RejectInput},
+		"a long key":      {func(r *turn.Request) { r.Key = id.Request(strings.Repeat("k", 201)) }, turn.RejectInput},
+		"a key of lines":  {func(r *turn.Request) { r.Key = "order\n17" }, turn.RejectInput},
 		"not UTF-8":       {func(r *turn.Request) { r.Input = "\xff" }, turn.RejectInput},
 		"unknown session": {func(r *turn.Request) { r.Selector = turn.Selector{Kind: turn.Resume, Session: w.ids.Session()} }, turn.RejectSession},
 		"resume of none":  {func(r *turn.Request) { r.Selector = turn.Selector{Kind: turn.Resume} }, turn.RejectInput},
@@ -246,6 +248,20 @@ func TestOneKeyIsOneTurn(t *testing.T) {
 	var rejected *turn.RejectedError
 	if _, err := x.Run(t.Context(), req, turn.Observer{}); !errors.As(err, &rejected) || rejected.Reason != turn.RejectConflict {
 		t.Fatalf("another request under the same key: %v", err)
+	}
+	req.Input = "pay"
+	if _, _, err := x.Call(t.Context(), req, "test.do", []byte(`{}`), turn.Observer{}); !errors.As(err, &rejected) || rejected.Reason != turn.RejectConflict {
+		t.Fatalf("a call of a tool under the key of a conversation: %v", err)
+	}
+	req.Key = "order-18"
+	for n, arguments := range []string{`{}`, `{}`, `{"n":1}`} {
+		res, _, err := x.Call(t.Context(), req, "test.do", []byte(arguments), turn.Observer{})
+		switch {
+		case n < 2 && (err != nil || res.Duplicate() != (n == 1)):
+			t.Fatalf("call %d: duplicate %v, %v", n, res.Duplicate(), err)
+		case n == 2 && (!errors.As(err, &rejected) || rejected.Reason != turn.RejectConflict):
+			t.Fatalf("a call with other arguments under the same key: %v", err)
+		}
 	}
 }
 
@@ -352,8 +368,8 @@ func TestTheStepBoundAndProviderFailuresAreFailedTurns(t *testing.T) {
 func TestTheAskToolPausesTheTurnForTheUser(t *testing.T) {
 	w := newWorld(t, func(context.Context, int, provider.Request) (provider.Response, error) {
 		return provider.Response{FinishReason: provider.FinishToolCalls, Parts: []provider.Part{
-			provider.Call(provider.ToolCall{ID: "a", Name: provider.WireName(turn.AskTool), Arguments: json.RawMessage(`{"question":"Which file?"}`)}),
-			provider.Call(provider.ToolCall{ID: "b", Name: provider.WireName("test.do"), Arguments: json.RawMessage(`{}`)}),
+			provider.Part{Kind: provider.PartToolCall, Call: provider.ToolCall{ID: "a", Name: provider.WireName(turn.AskTool), Arguments: json.RawMessage(`{"question":"Which file?"}`)}},
+			provider.Part{Kind: provider.PartToolCall, Call: provider.ToolCall{ID: "b", Name: provider.WireName("test.do"), Arguments: json.RawMessage(`{}`)}},
 		}}, nil
 	})
 	w.tool = func(context.Context, effect.Call) effect.Outcome {
