@@ -56,16 +56,6 @@ func Compiler(t testing.TB) sandbox.Compiler {
 	return c
 }
 
-// Keeper keeps programs as the program does: in this very program, started again.
-func Keeper(t testing.TB) process.Keeper {
-	t.Helper()
-	k, err := process.SelfKeeper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k
-}
-
 // Plugin builds plugins/tools/<name> if its sources changed and returns the folder with plugin.json and the binary.
 func Plugin(t testing.TB, name string) string {
 	t.Helper()

@@ -137,9 +137,9 @@ func (script) Generate(_ context.Context, req provider.Request, _ func(provider.
 	if asked >= 2 || req.Messages[len(req.Messages)-1].Text() == "quietly" {
 		return provider.Response{Parts: []provider.Part{provider.Text("done")}, FinishReason: provider.FinishStop, Usage: used}, nil
 	}
-	return provider.Response{FinishReason: provider.FinishToolCalls, Usage: used, Parts: []provider.Part{provider.Call(provider.ToolCall{
+	return provider.Response{FinishReason: provider.FinishToolCalls, Usage: used, Parts: []provider.Part{{Kind: provider.PartToolCall, Call: provider.ToolCall{
 		ID: fmt.Sprint("c", asked+1), Name: provider.WireName("world.act"), Arguments: json.RawMessage(fmt.Sprintf(`{"n":%d}`, asked+1)),
-	})}}, nil
+	}}}}, nil
 }
 
 // Plan plans every turn alike.

@@ -337,7 +337,7 @@ func calls(kind, n, bytes int) []provider.Message {
 		if err != nil {
 			arguments = nil
 		}
-		asked = append(asked, provider.Call(provider.ToolCall{ID: name, Name: "calc-eval", Arguments: arguments}))
+		asked = append(asked, provider.Part{Kind: provider.PartToolCall, Call: provider.ToolCall{ID: name, Name: "calc-eval", Arguments: arguments}})
 		results = append(results, provider.ToolResult{CallID: name, Content: words(kind+i, bytes)})
 	}
 	return []provider.Message{provider.Assistant(asked...), provider.ToolResults(results...)}

@@ -191,7 +191,7 @@ func exchange(n, resultBytes int) []provider.Message {
 	call := fmt.Sprintf("c%d", n)
 	return []provider.Message{
 		provider.User(fmt.Sprintf("question %d", n)),
-		provider.Assistant(provider.Call(provider.ToolCall{ID: call, Name: "calc-eval", Arguments: json.RawMessage(`{}`)})),
+		provider.Assistant(provider.Part{Kind: provider.PartToolCall, Call: provider.ToolCall{ID: call, Name: "calc-eval", Arguments: json.RawMessage(`{}`)}}),
 		provider.ToolResults(provider.ToolResult{CallID: call, Content: strings.Repeat("some words ", resultBytes/11)}),
 		provider.Assistant(provider.Text(fmt.Sprintf("answer %d: ", n) + strings.Repeat("it is so. ", 40))),
 	}

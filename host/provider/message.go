@@ -92,17 +92,11 @@ type Opaque struct {
 // Text returns a text part.
 func Text(s string) Part { return Part{Kind: PartText, Text: s} }
 
-// Call returns a tool-call part.
-func Call(c ToolCall) Part { return Part{Kind: PartToolCall, Call: c} }
-
 // Result returns a tool-result part.
 func Result(r ToolResult) Part { return Part{Kind: PartToolResult, Result: r} }
 
 // User returns a user message with one text part.
 func User(text string) Message { return Message{Role: RoleUser, Parts: []Part{Text(text)}} }
-
-// System returns a system message with one text part.
-func System(text string) Message { return Message{Role: RoleSystem, Parts: []Part{Text(text)}} }
 
 // Assistant returns an assistant message of the given parts, which it copies.
 func Assistant(parts ...Part) Message {

@@ -21,22 +21,6 @@ type Model interface {
 	Name() string
 }
 
-// Finished reports steps a scripted model has left over, looking through any
-// model that wraps another; it is nil for every other model.
-func Finished(m Model) error {
-	for m != nil {
-		if d, ok := m.(interface{ Done() error }); ok {
-			return d.Done()
-		}
-		w, ok := m.(interface{ Unwrap() Model })
-		if !ok {
-			return nil
-		}
-		m = w.Unwrap()
-	}
-	return nil
-}
-
 // Caps bound what is read from a model. A value of 0 means the default of
 // [DefaultCaps]. Over a cap the call fails with kind too_large.
 type Caps struct {

@@ -15,7 +15,7 @@ import (
 func ptr[T any](v T) *T { return &v }
 
 func call(id string) provider.Part {
-	return provider.Call(provider.ToolCall{ID: id, Name: "calc-eval", Arguments: json.RawMessage(`{}`)})
+	return provider.Part{Kind: provider.PartToolCall, Call: provider.ToolCall{ID: id, Name: "calc-eval", Arguments: json.RawMessage(`{}`)}}
 }
 
 func answer(ids ...string) provider.Message {
@@ -43,11 +43,15 @@ func TestValidateKeepsTheRulesVendorsShare(t *testing.T) {
 		"ids may return later": {func(r *provider.Request) {
 			r.Messages = append(r.Messages, provider.Assistant(call("a")), answer("a"), provider.Assistant(call("a")), answer("a"))
 		}, ""},
-		"system in between":       {func(r *provider.Request) { r.Messages = append(r.Messages, provider.System("s"), user) }, ""},
+		"system in between": {func(r *provider.Request) {
+			r.Messages = append(r.Messages, provider.Message{Role: provider.RoleSystem, Parts: []provider.Part{provider.Text("s")}}, user)
+		}, ""},
 		"empty conversation":      {func(r *provider.Request) { r.Messages = nil }, "conversation is empty"},
 		"ends with the assistant": {func(r *provider.Request) { r.Messages = append(r.Messages, provider.Assistant(provider.Text("x"))) }, "nothing to answer"},
-		"ends with system":        {func(r *provider.Request) { r.Messages = append(r.Messages, provider.System("x")) }, "nothing to answer"},
-		"unanswered call":         {func(r *provider.Request) { r.Messages = append(r.Messages, provider.Assistant(call("a")), user) }, "before the results"},
+		"ends with system": {func(r *provider.Request) {
+			r.Messages = append(r.Messages, provider.Message{Role: provider.RoleSystem, Parts: []provider.Part{provider.Text("x")}})
+		}, "nothing to answer"},
+		"unanswered call": {func(r *provider.Request) { r.Messages = append(r.Messages, provider.Assistant(call("a")), user) }, "before the results"},
 		"unanswered call at the end": {func(r *provider.Request) {
 			r.Messages = append(r.Messages, provider.Assistant(call("a"), call("b")), answer("a"))
 		}, "ends before the results"},
@@ -60,7 +64,7 @@ func TestValidateKeepsTheRulesVendorsShare(t *testing.T) {
 		}, "used twice"},
 		"call without id": {func(r *provider.Request) { r.Messages = append(r.Messages, provider.Assistant(call("")), answer("")) }, "empty"},
 		"call without name": {func(r *provider.Request) {
-			r.Messages = append(r.Messages, provider.Assistant(provider.Call(provider.ToolCall{ID: "a"})), answer("a"))
+			r.Messages = append(r.Messages, provider.Assistant(provider.Part{Kind: provider.PartToolCall, Call: provider.ToolCall{ID: "a"}}), answer("a"))
 		}, "no name"},
 		"user holding a call":      {func(r *provider.Request) { r.Messages[0].Parts = []provider.Part{call("a")} }, "cannot hold"},
 		"assistant holding result": {func(r *provider.Request) { r.Messages[0] = provider.Assistant(answer("a").Parts...) }, "cannot hold"},
@@ -142,7 +146,7 @@ func TestMessagesSurviveStrictJSON(t *testing.T) {
 	in := []provider.Message{
 		provider.User("hello ✓"),
 		provider.Assistant(
-			provider.Text("hm"), call("a"), provider.Call(provider.ToolCall{ID: "b", Name: "n", Malformed: "not JSON"}),
+			provider.Text("hm"), call("a"), provider.Part{Kind: provider.PartToolCall, Call: provider.ToolCall{ID: "b", Name: "n", Malformed: "not JSON"}},
 			provider.Part{Kind: provider.PartOpaque, Opaque: provider.Opaque{Source: "anthropic", Data: json.RawMessage(`{"a":[1]}`)}},
 		),
 		provider.ToolResults(provider.ToolResult{CallID: "a", Content: "42", IsError: true, Status: "denied"}),

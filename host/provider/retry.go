@@ -90,9 +90,6 @@ func (r *Retrying) Limits() Limits { return r.model.Limits() }
 // Name returns the wrapped model's name.
 func (r *Retrying) Name() string { return r.model.Name() }
 
-// Unwrap returns the wrapped model.
-func (r *Retrying) Unwrap() Model { return r.model }
-
 // Generate asks until there is an answer or the policy says stop; the error is
 // that of the last attempt. A context that ends during a pause gives kind canceled.
 func (r *Retrying) Generate(ctx context.Context, req Request, events func(Event)) (Response, error) {

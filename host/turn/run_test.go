@@ -368,8 +368,8 @@ func TestTheStepBoundAndProviderFailuresAreFailedTurns(t *testing.T) {
 func TestTheAskToolPausesTheTurnForTheUser(t *testing.T) {
 	w := newWorld(t, func(context.Context, int, provider.Request) (provider.Response, error) {
 		return provider.Response{FinishReason: provider.FinishToolCalls, Parts: []provider.Part{
-			provider.Part{Kind: provider.PartToolCall, Call: provider.ToolCall{ID: "a", Name: provider.WireName(turn.AskTool), Arguments: json.RawMessage(`{"question":"Which file?"}`)}},
-			provider.Part{Kind: provider.PartToolCall, Call: provider.ToolCall{ID: "b", Name: provider.WireName("test.do"), Arguments: json.RawMessage(`{}`)}},
+			{Kind: provider.PartToolCall, Call: provider.ToolCall{ID: "a", Name: provider.WireName(turn.AskTool), Arguments: json.RawMessage(`{"question":"Which file?"}`)}},
+			{Kind: provider.PartToolCall, Call: provider.ToolCall{ID: "b", Name: provider.WireName("test.do"), Arguments: json.RawMessage(`{}`)}},
 		}}, nil
 	})
 	w.tool = func(context.Context, effect.Call) effect.Outcome {

@@ -48,9 +48,9 @@ func (echoing) Generate(_ context.Context, req provider.Request, _ func(provider
 		}
 		return say("done")
 	}
-	return provider.Response{FinishReason: provider.FinishToolCalls, Parts: []provider.Part{provider.Call(provider.ToolCall{
+	return provider.Response{FinishReason: provider.FinishToolCalls, Parts: []provider.Part{{Kind: provider.PartToolCall, Call: provider.ToolCall{
 		ID: "c1", Name: provider.WireName("echo.run"), Arguments: json.RawMessage(`{"text":"what the guest gives back"}`),
-	})}}, nil
+	}}}}, nil
 }
 
 // busy is an Execution over a database on this disk and a small guest in the sandbox. It plans every turn alike.

@@ -46,15 +46,6 @@ func ParseGrant(text string) (Grant, error) {
 	return Grant{n, wild}, nil
 }
 
-// GrantOf is the exact grant of n: what to add to allow n and nothing else. It is the zero Grant for an open
-// requirement, which no exact grant can meet.
-func GrantOf(n Name) Grant {
-	if n.Zero() || n.Open() {
-		return Grant{}
-	}
-	return Grant{name: n}
-}
-
 // Zero reports whether g is no grant.
 func (g Grant) Zero() bool { return g.name.Zero() }
 

@@ -45,18 +45,6 @@ type Line struct {
 	Stdin bool     // whether it is given standard input
 }
 
-// Worst is the gravest kind among findings; empty when there is none.
-func Worst(all []Finding) Kind {
-	for _, k := range []Kind{Code, Wrapper, Interpreter, Project, Network} {
-		for _, f := range all {
-			if f.Kind == k {
-				return k
-			}
-		}
-	}
-	return ""
-}
-
 // clip bounds a word for a sentence.
 func clip(s string) string {
 	const limit = 80

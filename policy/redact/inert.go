@@ -6,24 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// Inert returns text with everything escaped that a terminal would act on or a person would not see: control
-// characters (line ends and tabs too), escape sequences, bidirectional controls, invisible and unassigned
-// characters, and bytes that are not UTF-8. What is left is one line that looks like what it is.
-func Inert(text string) string { return string(appendInert(nil, []byte(text), false)) }
-
-// appendInert writes text as [Inert] does; with lines it leaves line feeds and tabs alone.
-func appendInert(out, text []byte, lines bool) []byte {
+// appendInert writes text with everything escaped that a terminal would act on or a person would not see: control
+// characters, escape sequences, bidirectional controls, invisible and unassigned characters, and bytes that are not
+// UTF-8. Line feeds and tabs are left alone.
+func appendInert(out, text []byte) []byte {
 	for i := 0; i < len(text); {
 		c := text[i]
 		if c < utf8.RuneSelf {
 			i++
 			switch {
-			case c >= ' ' && c < 0x7f, lines && (c == '\n' || c == '\t'):
+			case c >= ' ' && c < 0x7f, c == '\n', c == '\t':
 				out = append(out, c)
-			case c == '\n':
-				out = append(out, `\n`...)
-			case c == '\t':
-				out = append(out, `\t`...)
 			case c == '\r':
 				out = append(out, `\r`...)
 			default:

@@ -110,7 +110,7 @@ func (r *renderer) encode(text []byte, quoted bool) {
 	case quoted:
 		r.out = appendQuoted(r.out, text, r.to == ForOperator)
 	case r.to == ForOperator:
-		r.out = appendInert(r.out, text, true)
+		r.out = appendInert(r.out, text)
 	case utf8.Valid(text):
 		r.out = append(r.out, text...)
 	default:

@@ -229,7 +229,7 @@ var unquoted = func() (table [256]bool) {
 	return table
 }()
 
-// appendQuoted writes the content of a JSON string. With inert everything that [Inert] would escape becomes \uXXXX.
+// appendQuoted writes the content of a JSON string. With inert everything that [appendInert] would escape becomes \uXXXX.
 func appendQuoted(out, text []byte, inert bool) []byte {
 	for i := 0; i < len(text); {
 		n := i

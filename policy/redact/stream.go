@@ -1,9 +1,6 @@
 package redact
 
-import (
-	"io"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // window is how many bytes a stream collects beyond what it holds back before it looks at them: few, because a person
 // watches a model write a handful of bytes at a time, and not one, because each look searches the held-back bytes
@@ -144,36 +141,4 @@ func pending(spans []span, from, to int) []span {
 		}
 	}
 	return out
-}
-
-// Writer redacts everything that is written to it and passes it on. Close flushes; it does not close the writer
-// below. It is not safe for concurrent use.
-type Writer struct {
-	stream *Stream
-	below  io.Writer
-}
-
-// NewWriter returns a Writer for one audience before below.
-func NewWriter(set Set, to Audience, below io.Writer) *Writer {
-	return &Writer{NewStream(set, to), below}
-}
-
-// Write takes all of p. An error is the writer below's; what was taken is then lost, not shown later.
-func (w *Writer) Write(p []byte) (int, error) {
-	if out := w.stream.Push(p); len(out) > 0 {
-		if _, err := w.below.Write(out); err != nil {
-			return 0, err
-		}
-	}
-	return len(p), nil
-}
-
-// Close passes on what was held back. It may be called more than once.
-func (w *Writer) Close() error {
-	if out := w.stream.Flush(); len(out) > 0 {
-		if _, err := w.below.Write(out); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -1,8 +1,6 @@
 package redact_test
 
 import (
-	"bytes"
-	"errors"
 	"strings"
 	"testing"
 
@@ -146,39 +144,3 @@ func TestStreamHoldsBackNoMoreThanItMust(t *testing.T) {
 		t.Errorf("after Flush: %q", got)
 	}
 }
-
-func TestWriterPassesOnAndFlushesOnClose(t *testing.T) {
-	var below bytes.Buffer
-	w := redact.NewWriter(known(t, values()["plain"]), redact.ForOperator, &below)
-	text := strings.Repeat("line\n", 3000) + "the " + values()["plain"] + " \x1b[31mred\n"
-	for _, c := range []byte(text) {
-		if n, err := w.Write([]byte{c}); n != 1 || err != nil {
-			t.Fatal(n, err)
-		}
-	}
-	if below.Len() == 0 {
-		t.Error("nothing was passed on before Close")
-	}
-	for range 2 {
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-	if want := strings.Repeat("line\n", 3000) + "the <redacted:PLANTED> \\x1b[31mred\n"; below.String() != want {
-		t.Errorf("%.200q", below.String()[14990:])
-	}
-	broken := redact.NewWriter(redact.Set{}, redact.ForModel, failing{})
-	if _, err := broken.Write(make([]byte, 1<<20)); !errors.Is(err, errBelow) {
-		t.Errorf("Write: %v", err)
-	}
-	broken = redact.NewWriter(redact.Set{}, redact.ForModel, failing{})
-	if _, err := broken.Write([]byte("x")); err != nil || !errors.Is(broken.Close(), errBelow) {
-		t.Error("an error of Close is lost")
-	}
-}
-
-var errBelow = errors.New("disk full")
-
-type failing struct{}
-
-func (failing) Write([]byte) (int, error) { return 0, errBelow }

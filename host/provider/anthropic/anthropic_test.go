@@ -57,11 +57,11 @@ func TestRequestOnTheWire(t *testing.T) {
 	req.Metadata = map[string]string{provider.MetadataEndUser: "u-1", "trace": "private"}
 	req.Messages = []provider.Message{
 		provider.User("one"),
-		provider.System("summary so far"),
+		{Role: provider.RoleSystem, Parts: []provider.Part{provider.Text("summary so far")}},
 		provider.Assistant(
 			provider.Text("calling"), provider.Text(""),
-			provider.Call(provider.ToolCall{ID: "a", Name: "calc-eval", Arguments: json.RawMessage(`{"b":1,"a":2}`)}),
-			provider.Call(provider.ToolCall{ID: "b", Name: "calc-eval", Malformed: "not JSON"}),
+			provider.Part{Kind: provider.PartToolCall, Call: provider.ToolCall{ID: "a", Name: "calc-eval", Arguments: json.RawMessage(`{"b":1,"a":2}`)}},
+			provider.Part{Kind: provider.PartToolCall, Call: provider.ToolCall{ID: "b", Name: "calc-eval", Malformed: "not JSON"}},
 		),
 		provider.ToolResults(provider.ToolResult{CallID: "a", Content: "42", Status: "succeeded"}),
 		provider.ToolResults(provider.ToolResult{CallID: "b", IsError: true, Status: "denied"}),
@@ -150,7 +150,7 @@ func TestThinkingIsKeptAndSentBackOnlyInItsToolLoop(t *testing.T) {
 	foreign := providertest.Request()
 	foreign.Messages = append(foreign.Messages,
 		provider.Assistant(provider.Part{Kind: provider.PartOpaque, Opaque: provider.Opaque{Source: "other", Data: json.RawMessage(`{"type":"secret"}`)}},
-			provider.Call(provider.ToolCall{ID: "a", Name: "calc-eval", Arguments: json.RawMessage(`{}`)})),
+			provider.Part{Kind: provider.PartToolCall, Call: provider.ToolCall{ID: "a", Name: "calc-eval", Arguments: json.RawMessage(`{}`)}}),
 		provider.ToolResults(provider.ToolResult{CallID: "a", Content: "42"}))
 	if got := asJSON(t, sent(t, foreign, nil)); strings.Contains(got, "secret") {
 		t.Errorf("another vendor's data was sent: %s", got)

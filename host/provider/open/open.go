@@ -19,8 +19,6 @@ import (
 // cfg.Retry. It reads the script file of a scripted model and opens no
 // connection. The error holds a [*provider.ConfigError] or a
 // [*scripted.SyntaxError] where one of them is the reason.
-//
-// [provider.Finished] tells whether a scripted model has steps left over.
 func Model(ctx context.Context, cfg provider.Config, deps provider.Deps) (*provider.Retrying, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("provider: open model: %w", err)

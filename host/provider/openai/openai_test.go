@@ -60,11 +60,11 @@ func TestRequestOnTheWire(t *testing.T) {
 		provider.Assistant(
 			provider.Text("calling"),
 			provider.Part{Kind: provider.PartOpaque, Opaque: provider.Opaque{Source: "anthropic", Data: json.RawMessage(`{"x":1}`)}},
-			provider.Call(provider.ToolCall{ID: "a", Name: "calc-eval", Arguments: json.RawMessage(`{"b":1,"a":2}`)}),
-			provider.Call(provider.ToolCall{ID: "b", Name: "calc-eval", Malformed: "not JSON"}),
+			provider.Part{Kind: provider.PartToolCall, Call: provider.ToolCall{ID: "a", Name: "calc-eval", Arguments: json.RawMessage(`{"b":1,"a":2}`)}},
+			provider.Part{Kind: provider.PartToolCall, Call: provider.ToolCall{ID: "b", Name: "calc-eval", Malformed: "not JSON"}},
 		),
 		provider.ToolResults(provider.ToolResult{CallID: "a", Content: "42", Status: "succeeded"}, provider.ToolResult{CallID: "b", IsError: true}),
-		provider.System("summary so far"),
+		{Role: provider.RoleSystem, Parts: []provider.Part{provider.Text("summary so far")}},
 		provider.User("and now?"),
 	}
 	body, _ := sent(t, req, func(c *provider.Config) { c.ReasoningEffort = "low" })

@@ -123,7 +123,7 @@ func second[T any](_ T, err error) error { return err }
 func TestAnUnmetExpectationSaysWhereWhatAndWhatInstead(t *testing.T) {
 	talk := []provider.Message{
 		provider.User("compute please"),
-		provider.Assistant(provider.Call(provider.ToolCall{ID: "a", Name: "calc-eval", Arguments: []byte(`{"q":"needle"}`)})),
+		provider.Assistant(provider.Part{Kind: provider.PartToolCall, Call: provider.ToolCall{ID: "a", Name: "calc-eval", Arguments: []byte(`{"q":"needle"}`)}}),
 		provider.ToolResults(provider.ToolResult{CallID: "a", Content: "the result is 41", Status: "succeeded"}),
 	}
 	for expect, want := range map[string]string{
@@ -160,7 +160,7 @@ func TestAnUnmetExpectationSaysWhereWhatAndWhatInstead(t *testing.T) {
 func TestAMetExpectationPasses(t *testing.T) {
 	talk := []provider.Message{
 		provider.User("compute please"),
-		provider.Assistant(provider.Call(provider.ToolCall{ID: "a", Name: "calc-eval", Arguments: []byte(`{}`)})),
+		provider.Assistant(provider.Part{Kind: provider.PartToolCall, Call: provider.ToolCall{ID: "a", Name: "calc-eval", Arguments: []byte(`{}`)}}),
 		provider.ToolResults(provider.ToolResult{CallID: "a", Content: "the result is 41", Status: "succeeded"}),
 	}
 	for _, expect := range []string{
@@ -183,7 +183,7 @@ func TestOnlyTheLatestResultsCount(t *testing.T) {
 	m := parse(t, "  - expect: {tool_result: {contains: old}}\n    say: y\n")
 	unmet(t, second(m.Generate(t.Context(), request(
 		provider.User("q"),
-		provider.Assistant(provider.Call(provider.ToolCall{ID: "a", Name: "calc-eval"})),
+		provider.Assistant(provider.Part{Kind: provider.PartToolCall, Call: provider.ToolCall{ID: "a", Name: "calc-eval"}}),
 		provider.ToolResults(provider.ToolResult{CallID: "a", Content: "old"}),
 		provider.Assistant(provider.Text("so")),
 		provider.User("next"),
