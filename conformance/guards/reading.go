@@ -12,6 +12,8 @@ func reading() []guard {
 		{"depth-of-documents", parse, "if level > maxDepth {", "if false {", inReader, "TestDepthIsBounded"},
 		{"canonical-names", names, "\tn.unsorted, p.mixed = true, true\n", "\tn.unsorted = true\n", inReader, "TestOnlyWhatIsCanonicalIsSaidToBe"},
 		{"names-in-order", "policy/document/canonical.go", "bytes.Compare(w.d.Text(a), w.d.Text(b))", "bytes.Compare(w.d.Text(a), w.d.Text(a))", inReader, "TestWhatIsOnlyMixedIsPutInOrder"},
+		{"tokens-in-use", "policy/document/reader.go", "r.used = append(r.used, tape)", "r.free = append(r.free, tape)", inReader, "TestAReaderKeepsWhatIsInUse"},
+		{"tokens-of-another", parse, "*t = Token{Kind: kind, Start: int32(start), End: int32(end), Next: int32(n + 1)}", "t.Kind, t.Start, t.End, t.Next = kind, int32(start), int32(end), int32(n+1)", inReader, "TestAReaderKeepsWhatIsInUse"},
 		{"canonical-numbers", scalar, " || string(p.raw[pos:at]) == \"-0\"", "", inReader, "TestOnlyWhatIsCanonicalIsSaidToBe"},
 	}
 }

@@ -56,21 +56,24 @@ func (e *ArgumentError) Error() string { return e.Sentence }
 // ParseArguments reads an argument document strictly: one JSON object, no duplicate names, valid UTF-8, at most
 // [MaxArgumentBytes] and [MaxArgumentDepth], and no integer that a double cannot hold exactly, because canonical
 // JSON would silently change it. Anything else is an [*ArgumentError].
-func ParseArguments(raw []byte) (Arguments, error) {
+func ParseArguments(raw []byte) (Arguments, error) { return parseArguments(nil, raw) }
+
+// parseArguments is [ParseArguments] into the memory of a reader.
+func parseArguments(r *document.Reader, raw []byte) (Arguments, error) {
 	bad := func(code, format string, args ...any) (Arguments, error) {
 		return Arguments{}, &ArgumentError{code, fmt.Sprintf(format, args...)}
 	}
 	if len(raw) > MaxArgumentBytes {
 		return bad("too_large", "arguments have %d bytes, the limit is %d: pass large content by file", len(raw), MaxArgumentBytes)
 	}
-	read, err := document.ParseStrict(bytes.Clone(raw))
+	read, err := r.ParseStrict(bytes.Clone(raw))
 	if err == nil && read.At(read.Root()).Kind == document.Object && read.Depth() <= MaxArgumentDepth {
 		if read.Canonical() {
 			return admitted(read), nil
 		}
 		// Most models write blanks between tokens, and names in an order of their own.
 		if text := read.Canonicalize(); text != nil {
-			if read, err = document.ParseStrict(text); err == nil && read.Canonical() {
+			if read, err = r.ParseStrict(text); err == nil && read.Canonical() {
 				return admitted(read), nil
 			}
 		}
@@ -101,7 +104,7 @@ func ParseArguments(raw []byte) (Arguments, error) {
 	if err := doc.Canonicalize(); err != nil {
 		return bad("not_json", "arguments are not strict JSON: %s", tidy(err))
 	}
-	if read, err = document.ParseStrict(doc); err != nil {
+	if read, err = r.ParseStrict(doc); err != nil {
 		return bad("not_json", "arguments are not strict JSON")
 	}
 	return admitted(read), nil
@@ -147,8 +150,8 @@ func tidy(err error) string { return strings.TrimPrefix(err.Error(), "jsontext: 
 
 // readStrict reads raw, which must be one strict JSON value inside the depth bound; the error says why it is not. Its
 // numbers must be such as a double holds: 1e999999 is nine bytes that take a reader with exact numbers a million digits.
-func readStrict(raw []byte) (document.Document, error) {
-	read, err := document.ParseStrict(raw)
+func readStrict(r *document.Reader, raw []byte) (document.Document, error) {
+	read, err := r.ParseStrict(raw)
 	if err == nil && read.Depth() <= MaxArgumentDepth && ordinaryNumbers(&read) {
 		return read, nil
 	}

@@ -18,6 +18,8 @@ import (
 func (r *Runtime) Execute(ctx context.Context, req Request, turn binding.Turn) Result {
 	p := r.begin(req, turn)
 	defer p.letGo()
+	p.reader = r.reader()
+	defer r.done(p.reader)
 	for _, step := range steps() {
 		before := p.now
 		p.worked = false
@@ -111,6 +113,7 @@ type passage struct {
 	turn    binding.Turn
 	catalog *Catalog
 	entry   *entry
+	reader  *document.Reader // of all that is read; nil keeps nothing
 	args    Arguments
 	shown   redact.Views // of the arguments: for the operator who is asked, and the durable one
 	policy  *ruling

@@ -100,7 +100,7 @@ func (r *Runtime) asked(p *passage, now time.Time) Call {
 		limit = min(limit, until.Sub(now))
 	}
 	return Call{
-		Effect: p.req.ID, Tool: t.Name, Arguments: p.args.Bytes(), Read: p.args.read, Turn: p.turn,
+		Effect: p.req.ID, Tool: t.Name, Arguments: p.args.Bytes(), Read: p.args.read, Reader: p.reader, Turn: p.turn,
 		Deadline: now.Add(limit), Output: t.Output, Grants: p.granted, Secrets: p.secrets, Redactor: p.catalog.Redactor,
 		Setup: p.catalog.delegates,
 		Progress: func(g wire.Progress) {
@@ -170,7 +170,7 @@ func (p *passage) judgeResult() verdict {
 	case len(out.Result) > t.Output:
 		return bad("output_too_large", fmt.Sprintf("gave %d bytes, the limit is %d", len(out.Result), t.Output))
 	}
-	read, err := out.reading()
+	read, err := out.reading(p.reader)
 	if err != nil {
 		return bad("output_not_json", "gave a result that is not strict JSON: "+tidy(err))
 	}

@@ -36,7 +36,8 @@ type Call struct {
 	Effect    id.Effect
 	Tool      string
 	Arguments json.RawMessage
-	Read      document.Document // Arguments as the gate read them
+	Read      document.Document // Arguments as the gate read them; good until the adapter returns
+	Reader    *document.Reader  // for Outcome.Read, on the goroutine of the call alone; nil is one too
 	Turn      binding.Turn
 	Deadline  time.Time // when the effect is over, in the host's clock
 	Output    int       // bytes of result that the caller will read at the most
@@ -59,7 +60,7 @@ type Outcome struct {
 	Status Status
 	Result json.RawMessage // the gate holds it against the output schema
 	// Read is Result as [document.ParseStrict] read it, where the adapter has done so already; the zero Document leaves
-	// it to the gate. The text must not change any more.
+	// it to the gate. The text must not change any more. What the call's Reader read is one.
 	Read   document.Document
 	Fault  *wire.Fault // the tool's own answered "no"; Status is Failed
 	Reason string      // stable code, for example "guest_trap"; empty when Succeeded
@@ -73,11 +74,11 @@ type Outcome struct {
 }
 
 // reading is the result, read strictly.
-func (o *Outcome) reading() (document.Document, error) {
+func (o *Outcome) reading(r *document.Reader) (document.Document, error) {
 	if o.Read.Len() > 0 && o.Read.Depth() <= MaxArgumentDepth && ordinaryNumbers(&o.Read) && bytes.Equal(o.Read.Bytes(), o.Result) {
 		return o.Read, nil
 	}
-	return readStrict(o.Result)
+	return readStrict(r, o.Result)
 }
 
 // LogLine is one line that a plugin wrote to the operator's log while one call ran, in the operator view.

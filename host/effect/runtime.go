@@ -2,10 +2,12 @@ package effect
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	gate "github.com/b3abf3ee/portcullis/host/approval"
 	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/policy/document"
 )
 
 // Approver decides what policy says a person must decide.
@@ -42,6 +44,7 @@ type Runtime struct {
 	reconciliations Reconciliations
 	audit           Audit
 	schemas         schemas
+	readers         sync.Pool // of *document.Reader
 }
 
 // NewRuntime returns a gate over cfg.
@@ -50,4 +53,18 @@ func NewRuntime(cfg Config) *Runtime {
 		journal: cfg.Journal, grants: cfg.Grants, approver: cfg.Approver, secrets: cfg.Secrets, ids: cfg.IDs, clock: cfg.Clock, log: cfg.Log,
 		reconciliations: cfg.Reconciliations, audit: cfg.Audit,
 	}
+}
+
+// reader gives one effect the memory of earlier ones to read into.
+func (r *Runtime) reader() *document.Reader {
+	if kept, ok := r.readers.Get().(*document.Reader); ok {
+		return kept
+	}
+	return &document.Reader{}
+}
+
+// done takes it back. Nothing that it read may be in use.
+func (r *Runtime) done(one *document.Reader) {
+	one.Reset()
+	r.readers.Put(one)
 }

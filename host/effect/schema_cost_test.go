@@ -74,7 +74,7 @@ func TestNumbersOfAResultAreOrdinary(t *testing.T) {
 		`[0.` + strings.Repeat("1", 500) + `]`: false,
 		`[` + strings.Repeat("9", 500) + `]`:   false,
 	} {
-		if _, err := readStrict([]byte(doc)); (err == nil) != ok {
+		if _, err := readStrict(nil, []byte(doc)); (err == nil) != ok {
 			t.Errorf("%.40s: %v", doc, err)
 		}
 	}

@@ -28,7 +28,7 @@ func (r *Runtime) checkRequest(_ context.Context, p *passage) verdict {
 		return invalid("arguments_not_json", "the model's arguments are not JSON: "+p.req.Malformed, "the arguments are not a JSON object: "+p.req.Malformed)
 	}
 	p.worked = true
-	args, err := ParseArguments(p.req.Arguments)
+	args, err := parseArguments(p.reader, p.req.Arguments)
 	if err != nil {
 		var bad *ArgumentError
 		if !errors.As(err, &bad) {

@@ -166,25 +166,25 @@ type reply struct {
 }
 
 // decodeReply reads a guest's answer strictly and once: the result stays a part of what was read.
-func decodeReply(data []byte) (reply, error) {
+func decodeReply(r *document.Reader, data []byte) (reply, error) {
 	if len(data) > wire.MaxReplyBytes {
 		return reply{}, fmt.Errorf("reply has %d bytes, at most %d are allowed", len(data), wire.MaxReplyBytes)
 	}
-	read, err := document.ParseStrict(data)
+	read, err := r.ParseStrict(data)
 	if err != nil {
 		return reply{}, replyFault(data, err)
 	}
 	if i, ok := onlyMember(&read, "result"); ok {
 		return reply{result: read.Part(i, 1)}, nil
 	}
-	var r wire.Reply
-	if err := decodeStrict(data, wire.MaxReplyBytes, &r); err != nil {
+	var said wire.Reply
+	if err := decodeStrict(data, wire.MaxReplyBytes, &said); err != nil {
 		return reply{}, err
 	}
-	if err := r.Check(); err != nil {
+	if err := said.Check(); err != nil {
 		return reply{}, err
 	}
-	return reply{fault: r.Fault}, nil
+	return reply{fault: said.Fault}, nil
 }
 
 // replyFault is the decoder's word on what is no strict JSON.
@@ -220,7 +220,7 @@ func (a *Adapter) read(call effect.Call, out Outcome) effect.Outcome {
 	case out.Status != OK:
 		return failed(reasonOf(out.Status), a.detail(out))
 	}
-	r, err := decodeReply(out.Output)
+	r, err := decodeReply(call.Reader, out.Output)
 	switch {
 	case err != nil:
 		return failed("bad_reply", fmt.Sprintf("plugin %s: bad reply to %s: %s", a.plugin.Name(), call.Tool, fit([]byte(err.Error()), 300, known(call.Redactor), redact.ForOperator)))

@@ -53,7 +53,7 @@ func FuzzDecodeReply(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := decodeReply(data)
+		r, err := decodeReply(nil, data)
 		if err != nil {
 			return
 		}
@@ -69,7 +69,7 @@ func FuzzDecodeReply(f *testing.F) {
 		if v := jsontext.Value(r.result.Bytes()); !v.IsValid() {
 			t.Fatalf("%q gave a result that is not JSON: %q", data, v)
 		}
-		again, err := decodeReply(append(append([]byte(`{"result":`), r.result.Bytes()...), '}'))
+		again, err := decodeReply(nil, append(append([]byte(`{"result":`), r.result.Bytes()...), '}'))
 		if err != nil || !bytes.Equal(again.result.Bytes(), r.result.Bytes()) {
 			t.Fatalf("%q does not read the same again: %v", data, err)
 		}

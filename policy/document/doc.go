@@ -7,5 +7,5 @@
 // they take the same texts, and a text that is said to be canonical is what its RFC 8785 makes of it.
 //
 // What it refuses: text that is not one JSON value, and text over [MaxBytes]. There is no I/O, no clock and no state
-// here, and nothing survives a crash.
+// here but the memory of a [Reader], and nothing survives a crash.
 package document

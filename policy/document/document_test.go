@@ -118,6 +118,9 @@ func FuzzParseAgainstJSONText(f *testing.F) {
 		if valid := jsontext.Value(text).IsValid(); (err == nil) != valid {
 			t.Fatalf("%q: strictly %v, jsontext says %v", text, err, valid)
 		}
+		if again, why := used(t).ParseStrict(text); !errors.Is(why, err) || !reflect.DeepEqual(again, d) {
+			t.Fatalf("%q: read into the memory of another text: %v, %+v, want %+v", text, why, again, d)
+		}
 		if err != nil {
 			return
 		}
@@ -145,6 +148,40 @@ func FuzzParseAgainstJSONText(f *testing.F) {
 }
 
 // checkClass holds the class of a scalar, and what is said of all numbers, against its text.
+// used is a reader with the memory of a text that has every kind of token.
+func used(t *testing.T) *document.Reader {
+	var r document.Reader
+	if _, err := r.ParseStrict([]byte(`[{"a":1.5,"b":true},["x","\u00e9"],null,{},-7]`)); err != nil {
+		t.Fatal(err)
+	}
+	r.Reset()
+	return &r
+}
+
+// TestAReaderKeepsWhatIsInUse holds two documents of one reader, and what comes after them, apart.
+func TestAReaderKeepsWhatIsInUse(t *testing.T) {
+	r := used(t)
+	var all []document.Document
+	texts := []string{`["a","b","c"]`, `[1,2]`, `["a"]`, `{"b":`, `[true]`}
+	for _, text := range texts {
+		d, err := r.ParseStrict([]byte(text))
+		if (err == nil) != json.Valid([]byte(text)) {
+			t.Fatalf("%q: %v", text, err)
+		}
+		all = append(all, d)
+	}
+	for i, text := range texts {
+		want, _ := document.ParseStrict([]byte(text))
+		if !reflect.DeepEqual(all[i], want) {
+			t.Errorf("%q became %+v", text, all[i])
+		}
+	}
+	r.Reset()
+	if n := testing.AllocsPerRun(100, func() { _, _ = r.ParseStrict([]byte(texts[0])); r.Reset() }); n > 1 {
+		t.Errorf("%v allocations for a text that there is memory for", n)
+	}
+}
+
 func checkClass(t *testing.T, d *document.Document, tok *document.Token) {
 	text := string(d.Literal(tok))
 	want := document.Integer

@@ -6,21 +6,28 @@ import "unicode/utf8"
 const maxDepth = 10_000
 
 // Parse reads raw, which must be one JSON text as RFC 8259 has it, with white space around it or not.
-func Parse(raw []byte) (Document, error) { return parse(raw, false) }
+func Parse(raw []byte) (Document, error) {
+	d, _, err := parse(raw, nil, false)
+	return d, err
+}
 
 // ParseStrict reads raw, which must be one I-JSON text: no duplicate names, valid UTF-8, no lone surrogates.
-func ParseStrict(raw []byte) (Document, error) { return parse(raw, true) }
+func ParseStrict(raw []byte) (Document, error) {
+	d, _, err := parse(raw, nil, true)
+	return d, err
+}
 
-func parse(raw []byte, strict bool) (Document, error) {
+// parse writes the tokens to tape, whatever that held, and returns the tape as it became, also of a text that it refuses.
+func parse(raw []byte, tape []Token, strict bool) (Document, []Token, error) {
 	if len(raw) > MaxBytes {
-		return Document{}, ErrTooLong
+		return Document{}, tape, ErrTooLong
 	}
-	p := parser{Document: Document{raw: raw}, strict: strict}
+	p := parser{Document: Document{raw: raw, tape: tape[:0]}, strict: strict}
 	end := p.value(0, 0)
 	if end < 0 || p.skip(end) != len(raw) {
-		return Document{}, ErrNotJSON
+		return Document{}, p.tape, ErrNotJSON
 	}
-	return p.Document, nil
+	return p.Document, p.tape, nil
 }
 
 // parser judges a text and writes down its tokens in one walk, which takes half the time of asking jsontext and walking
@@ -80,7 +87,7 @@ func (p *parser) add(kind byte, start, end int) *Token {
 	}
 	p.tape = p.tape[:n+1]
 	t := &p.tape[n]
-	t.Kind, t.Start, t.End, t.Next = kind, int32(start), int32(end), int32(n+1)
+	*t = Token{Kind: kind, Start: int32(start), End: int32(end), Next: int32(n + 1)}
 	return t
 }
 
