@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/b3abf3ee/portcullis/host/effect"
 )
@@ -13,12 +14,16 @@ func (x *Execution) Call(ctx context.Context, req Request, tool string, argument
 	if req.Input == "" {
 		req.Input = "call " + tool
 	}
-	var done effect.Result
+	var done atomic.Pointer[effect.Result] // a call that is given up may still come to an end
 	res, err := x.pass(ctx, req, obs, func(w *work, ctx context.Context) ending {
-		done = w.direct(ctx, tool, arguments)
-		return directEnding(done)
+		got := w.direct(ctx, tool, arguments)
+		done.Store(&got)
+		return directEnding(got)
 	})
-	return res, done, err
+	if got := done.Load(); got != nil {
+		return res, *got, err
+	}
+	return res, effect.Result{}, err
 }
 
 func (w *work) direct(ctx context.Context, tool string, arguments []byte) effect.Result {

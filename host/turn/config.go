@@ -10,7 +10,6 @@ import (
 	"github.com/b3abf3ee/portcullis/host/prompt"
 	"github.com/b3abf3ee/portcullis/host/provider"
 	"github.com/b3abf3ee/portcullis/policy/principal"
-	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
 // Bounds of a turn that no core can widen.
@@ -20,6 +19,9 @@ const (
 	MaxTimeout     = time.Hour
 	// grace is what cleanup and the terminal write may take after the turn's time is over; the claim covers it.
 	grace = 30 * time.Second
+	// cleanup is what of grace a turn that nobody works for has for its cleanup, and a child that much less for each generation.
+	cleanup    = 24 * time.Second
+	generation = 4 * time.Second
 )
 
 // Plan is one pinned core revision, made ready to run.
@@ -74,17 +76,4 @@ type Config struct {
 	Owed      func(channel string) // told when a turn's end has queued a delivery over a channel instance; may be nil
 	Notices   Notices              // of background tasks; nil: there are none
 	Clock     func() time.Time
-}
-
-// Observer is told what happens while it happens, for a screen. Every callback may be nil; they are called from the
-// goroutine that runs the turn, one at a time, and must not block. They show the operator view and are no record.
-type Observer struct {
-	Started  func(t id.Turn, s id.Session)
-	Step     func(n int)
-	Text     func(delta string) // a preview of the model's answer, redacted
-	Waiting  func(retry provider.RetryNotice)
-	Call     func(tool, callID string, arguments string) // operator view of the arguments
-	Stage    func(effect.Stage)
-	Progress func(e id.Effect, p wire.Progress)
-	Effect   func(effect.Result)
 }

@@ -16,15 +16,20 @@ type Execution struct {
 	mu     sync.Mutex // guards active and closed; never held over a store, model or plugin call
 	active map[id.Turn]*running
 	closed bool
-	drain  sync.WaitGroup // one for each Run in progress
+	drain  sync.WaitGroup // one for each Run in progress, and for each turn whose end is still to be written
+	quit   chan struct{}  // closed by Close
+
+	recovery sync.Mutex // held while claims that are over are looked for, so that what one finds is known to the next
 }
 
 // running is the live control of one admitted turn. It never leaves this package.
 type running struct {
+	turn    id.Turn
 	session id.Session
 	cancel  context.CancelCauseFunc
 	done    chan struct{} // closed after the terminal write
 	family  family
+	lost    *Recovered // how it was ended when its claim was over; the Execution's lock guards it
 }
 
 // errRequested is the cause of a context that an explicit cancel request ended.
@@ -32,7 +37,7 @@ var errRequested = errors.New("turn: cancelled on request")
 
 // New returns an Execution over cfg.
 func New(cfg Config) *Execution {
-	return &Execution{cfg: cfg, active: map[id.Turn]*running{}}
+	return &Execution{cfg: cfg, active: map[id.Turn]*running{}, quit: make(chan struct{})}
 }
 
 // begin counts a Run in, unless the Execution is closed.
@@ -68,6 +73,9 @@ func (x *Execution) delist(t id.Turn) {
 // called again.
 func (x *Execution) Close() {
 	x.mu.Lock()
+	if !x.closed {
+		close(x.quit)
+	}
 	x.closed = true
 	for _, r := range x.active {
 		r.cancel(errRequested)

@@ -136,9 +136,12 @@ const (
 type Recovered struct {
 	Turn    id.Turn
 	Session id.Session
-	Outcome Outcome // Lost, or Indeterminate when an effect had started without an end
+	Outcome Outcome // Lost, or Indeterminate when an effect of it had started without an end, or is indeterminate
 	Effects int     // effects that became indeterminate
 }
+
+// ReasonLeaseExpired is the reason of a turn that was ended because its claim was over.
+const ReasonLeaseExpired = "lease_expired"
 
 // Cancelling is how a store took a request to end a turn. Only CancelNoted wrote one.
 type Cancelling string

@@ -61,7 +61,7 @@ func (x *Execution) admittedRun(ctx context.Context, a *admitted, obs Observer, 
 	inner, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	live := &running{
-		session: a.session, cancel: cancel, done: make(chan struct{}),
+		turn: a.turn, session: a.session, cancel: cancel, done: make(chan struct{}),
 		family: family{generation: a.generation, maxSteps: a.plan.MaxSteps, ends: a.started.Add(a.plan.Timeout)},
 	}
 	x.enlist(a.turn, live)
@@ -73,8 +73,15 @@ func (x *Execution) admittedRun(ctx context.Context, a *admitted, obs Observer, 
 	timed, stop := context.WithTimeoutCause(inner, a.plan.Timeout, errTurnTime)
 	defer stop()
 
-	w := &work{x: x, a: a, live: live, obs: obs}
-	end := w.settle(timed, w.do(timed, body))
+	var told telling
+	w := &work{x: x, a: a, live: live, obs: obs.until(&told)}
+	end, whole := w.wait(timed, body)
+	if whole {
+		end = w.settle(timed, end)
+	} else { // w is still somebody's
+		told.end()
+		w = &work{x: x, a: a, live: live, steps: live.taken(x)}
+	}
 	res, err := x.finish(ctx, a, w, end)
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -197,6 +204,7 @@ func (x *Execution) finish(ctx context.Context, a *admitted, w *work, end ending
 		end, now, err = x.terminal(ctx, a, w, failed("message_not_stored", fmt.Sprintf("what was said could not be stored: %v", err)))
 	}
 	if err != nil {
+		x.endLater(a, w.live)
 		return Result{}, &InfrastructureError{a.req.Key, a.turn, "write the terminal state", err}
 	}
 	return Result{&result{
@@ -225,7 +233,8 @@ func (x *Execution) terminal(ctx context.Context, a *admitted, w *work, end endi
 		Steps: w.steps, Usage: w.usage, Messages: w.closing, Deliveries: owed, At: now,
 	}, rec)
 	if err == nil && how != Written {
-		err = fmt.Errorf("the store answered %q", how)
+		end, err = x.cutOff(ctx, w.live, how)
+		return end, now, err
 	}
 	if err == nil && x.cfg.Owed != nil {
 		for _, d := range owed {

@@ -62,8 +62,6 @@ func newWorld(t *testing.T, do func(ctx context.Context, n int, req provider.Req
 	t.Helper()
 	w := &world{t: t, ids: id.NewSource(time.Now, rand.Reader)}
 	w.store = memory.New(memory.Config{Clock: time.Now, IDs: w.ids})
-	resolver := authority.NewResolver(w.store, w.store, time.Now, w.ids)
-	gate := approval.NewGate(approval.Config{Journal: w.store, Clock: time.Now, IDs: w.ids})
 	w.tool = func(context.Context, effect.Call) effect.Outcome {
 		return effect.Outcome{Status: effect.Succeeded, Result: json.RawMessage(`{"done":true}`)}
 	}
@@ -75,12 +73,18 @@ func newWorld(t *testing.T, do func(ctx context.Context, n int, req provider.Req
 		Core:   binding.Core{ID: "assistant", Revision: "sha256:r", Capabilities: all},
 		System: "You are a test.", Model: model{w, new(sync.Mutex), do}, Setup: effect.Setup{Sources: []effect.Source{turn.Ask{}, w}},
 	}
-	w.cfg = turn.Config{
-		Journal: w.store, Planner: w, Authority: resolver, IDs: w.ids, Epoch: w.ids.Epoch(), Clock: time.Now,
-		Context: prompt.New(prompt.Config{Journal: w.store, IDs: w.ids, Epoch: w.ids.Epoch(), Clock: time.Now}),
-		Effects: effect.NewRuntime(effect.Config{Journal: w.store, Grants: w.store, Approver: gate, IDs: w.ids, Clock: time.Now}),
-	}
+	w.over(time.Now)
 	return w
+}
+
+// over makes the world's engines over its store.
+func (w *world) over(clock func() time.Time) {
+	gate := approval.NewGate(approval.Config{Journal: w.store, Clock: clock, IDs: w.ids})
+	w.cfg = turn.Config{
+		Journal: w.store, Planner: w, Authority: authority.NewResolver(w.store, w.store, clock, w.ids), IDs: w.ids, Epoch: w.ids.Epoch(), Clock: clock,
+		Context: prompt.New(prompt.Config{Journal: w.store, IDs: w.ids, Epoch: w.ids.Epoch(), Clock: clock}),
+		Effects: effect.NewRuntime(effect.Config{Journal: w.store, Grants: w.store, Approver: gate, IDs: w.ids, Clock: clock}),
+	}
 }
 
 func (w *world) Plan(context.Context, turn.Request) (turn.Plan, error) { return w.plan, nil }

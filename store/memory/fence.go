@@ -162,8 +162,9 @@ func (s *Store) finish(end turn.Terminal, r event.Record) (turn.Fenced, error) {
 // end closes what is open under a running turn, ends it and releases its lease. It returns the number of effects
 // that became indeterminate.
 func (s *Store) end(t *running, end turn.Terminal, closing string) int {
-	at, open := rule.Millis(end.At), 0
+	at, open, uncertain := rule.Millis(end.At), 0, false
 	for _, e := range t.effects {
+		uncertain = uncertain || e.Status == "" || e.Status == effect.Indeterminate
 		if e.Status != "" {
 			continue
 		}
@@ -180,7 +181,7 @@ func (s *Store) end(t *running, end turn.Terminal, closing string) int {
 	}
 	s.lapse(t, closing, at)
 	if end.Outcome == "" {
-		end.Outcome = rule.Orphan(open)
+		end.Outcome = rule.Orphan(uncertain)
 	}
 	t.rec.State, t.rec.Outcome, t.rec.Reason, t.rec.Reply = turn.State(end.Outcome), end.Outcome, end.Reason, end.Reply
 	t.rec.Steps, t.rec.Usage, t.rec.Finished = end.Steps, end.Usage, at

@@ -157,7 +157,7 @@ func (s *Store) Finish(ctx context.Context, end turn.Terminal, r event.Record) (
 			if err := errors.Join(t.insertMessages(end.Session, end.Messages), t.insertDeliveries(end)); err != nil {
 				return err
 			}
-			if _, err := s.endTurn(t, end, st.trace, rule.ReasonTurnEnded); err != nil {
+			if _, _, err := s.endTurn(t, end, st.trace, rule.ReasonTurnEnded); err != nil {
 				return err
 			}
 			return s.audit(t, r)
@@ -170,23 +170,24 @@ func (s *Store) Finish(ctx context.Context, end turn.Terminal, r event.Record) (
 }
 
 // endTurn closes what is open under a running turn, ends it and releases its lease. With no outcome given the
-// turn's is [rule.Orphan]'s. It returns the number of effects that became indeterminate.
-func (s *Store) endTurn(t *tx, end turn.Terminal, trace id.Trace, closing string) (int, error) {
+// turn's is [rule.Orphan]'s. It returns the number of effects that became indeterminate, and the turn's outcome.
+func (s *Store) endTurn(t *tx, end turn.Terminal, trace id.Trace, closing string) (open int, as turn.Outcome, err error) {
 	var effects, questions bool // as a rule neither; a trigger holds the turn's end to it
-	err := t.row(`SELECT EXISTS (SELECT 1 FROM effects WHERE turn_id = ?1 AND finished_at IS NULL),
+	err = t.row(`SELECT EXISTS (SELECT 1 FROM effects WHERE turn_id = ?1 AND finished_at IS NULL),
 		EXISTS (SELECT 1 FROM approvals WHERE turn_id = ?1 AND state = 'pending')`, string(end.Turn)).Scan(&effects, &questions)
-	open := 0
 	if err == nil && effects {
 		open, err = s.closeEffects(t, end, trace, closing)
 	}
 	if err == nil && questions {
 		err = s.closeQuestions(t, end, trace, closing)
 	}
-	if err != nil {
-		return 0, err
+	if err == nil && end.Outcome == "" {
+		var uncertain bool
+		err = t.row(`SELECT EXISTS (SELECT 1 FROM effects WHERE turn_id = ? AND status = 'indeterminate')`, string(end.Turn)).Scan(&uncertain)
+		end.Outcome = rule.Orphan(uncertain)
 	}
-	if end.Outcome == "" {
-		end.Outcome = rule.Orphan(open)
+	if err != nil {
+		return 0, "", err
 	}
 	err = t.must(`UPDATE turns SET state = ?, reason = ?, reply = ?, steps = ?, tokens_input = ?, tokens_output = ?,
 			tokens_cache_read = ?, tokens_cache_write = ?, finished_at = ?
@@ -194,7 +195,7 @@ func (s *Store) endTurn(t *tx, end turn.Terminal, trace id.Trace, closing string
 		string(end.Outcome), end.Reason, end.Reply, end.Steps, end.Usage.Input, end.Usage.Output, end.Usage.CacheRead,
 		end.Usage.CacheWrite, end.At.UnixMilli(), string(end.Turn))
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
-	return open, t.must(`DELETE FROM leases WHERE session_id = ? AND turn_id = ?`, string(end.Session), string(end.Turn))
+	return open, end.Outcome, t.must(`DELETE FROM leases WHERE session_id = ? AND turn_id = ?`, string(end.Session), string(end.Turn))
 }

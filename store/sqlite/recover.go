@@ -63,11 +63,11 @@ func (t *tx) orphans(epoch id.Epoch, now time.Time) ([]orphaned, error) {
 // orphan ends one turn that nobody will finish, with its record.
 func (s *Store) orphan(t *tx, o orphaned, why string, at time.Time) (turn.Recovered, error) {
 	end := turn.Terminal{Turn: o.turn, Session: o.session, Reason: why, At: at}
-	open, err := s.endTurn(t, end, o.trace, why)
+	open, outcome, err := s.endTurn(t, end, o.trace, why)
 	if err != nil {
 		return turn.Recovered{}, err
 	}
-	got := turn.Recovered{Turn: o.turn, Session: o.session, Outcome: rule.Orphan(open), Effects: open}
+	got := turn.Recovered{Turn: o.turn, Session: o.session, Outcome: outcome, Effects: open}
 	return got, s.audit(t, event.Record{
 		ID: s.ids.Event(), At: at, Kind: event.TurnRecovered, Session: o.session, Turn: o.turn, Trace: o.trace,
 		Fields: []event.Field{

@@ -149,11 +149,13 @@ func (m *model) fenced(t *modelTurn, c lease.Claim) turn.Fenced {
 
 // end ends t with what is open under it. An empty outcome is that of a turn whose host is gone.
 func (m *model) end(t *modelTurn, as turn.Outcome) (open int) {
+	unsure := false
 	for _, e := range m.effects {
 		if e.Turn == t.turn && e.status == "" {
 			open++
 			m.uncertain(e)
 		}
+		unsure = unsure || e.Turn == t.turn && e.status == effect.Indeterminate
 	}
 	for _, q := range m.questions {
 		if q.Turn == t.turn && q.State == approval.Pending {
@@ -162,7 +164,7 @@ func (m *model) end(t *modelTurn, as turn.Outcome) (open int) {
 	}
 	switch {
 	case as != "":
-	case open > 0:
+	case unsure:
 		as = turn.Indeterminate
 	default:
 		as = turn.Lost

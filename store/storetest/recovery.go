@@ -20,19 +20,23 @@ func recoveryCases() []testCase {
 }
 
 func recoverAfterRestart(t *testing.T, w *world) {
-	quiet, busy := w.start(t, alice(), bound()), w.start(t, bob(), bound())
+	quiet, busy, unsure := w.start(t, alice(), bound()), w.start(t, bob(), bound()), w.start(t, talker("carol"), bound())
+	if err := w.Store.EffectFinished(w.ctx, w.finished(w.begin(t, unsure), effect.Indeterminate), w.record(event.EffectFinished)); err != nil {
+		t.Fatal(err)
+	}
 	over, open := w.begin(t, busy), w.begin(t, busy)
 	if err := w.Store.EffectFinished(w.ctx, w.finished(over, effect.Succeeded), w.record(event.EffectFinished)); err != nil {
 		t.Fatal(err)
 	}
 	q := w.ask(t, busy)
 	got, err := w.Store.Recover(w.ctx, w.ids.Epoch(), w.Clock.Now())
-	if err != nil || len(got) != 2 {
+	if err != nil || len(got) != 3 {
 		t.Fatalf("recovered %+v, %v", got, err)
 	}
 	for i, want := range []turn.Recovered{
 		{Turn: quiet.turn, Session: quiet.session, Outcome: turn.Lost},
 		{Turn: busy.turn, Session: busy.session, Outcome: turn.Indeterminate, Effects: 1},
+		{Turn: unsure.turn, Session: unsure.session, Outcome: turn.Indeterminate}, // of its effect nobody knew before
 	} {
 		if got[i] != want {
 			t.Errorf("recovered %+v, want %+v", got[i], want)

@@ -23,6 +23,7 @@ func reasonWords(reason string) string {
 		"model_refused":          "the model declined to answer",
 		"output_cut":             "the model's answer was cut at its output limit",
 		"cancelled":              "cancelled",
+		"cleanup_unconfirmed":    "it was told to end and something of it went on",
 		"host_fault":             "the host broke an invariant of its own",
 		"effect_indeterminate":   "an effect may or may not have happened: check, then decide by hand",
 		"effect_denied":          "its one effect was denied",

@@ -86,14 +86,15 @@ func Terminal(t turn.Terminal, r event.Record) error {
 
 // Reasons of what a store ends by itself.
 const (
-	ReasonTurnEnded    = "turn_ended"     // an effect or question was open when its turn ended
-	ReasonLeaseExpired = "lease_expired"  // a turn whose claim ran out
+	ReasonTurnEnded    = "turn_ended" // an effect or question was open when its turn ended
+	ReasonLeaseExpired = turn.ReasonLeaseExpired
 	ReasonHostGone     = "host_restarted" // a turn of an earlier Host lifetime
 )
 
-// Orphan is what becomes of a running turn whose claim is over, with so many effects started and not finished.
-func Orphan(open int) turn.Outcome {
-	if open > 0 {
+// Orphan is what becomes of a running turn whose claim is over; uncertain is whether of some effect of it nobody knows the end,
+// because it has none or because that is its end.
+func Orphan(uncertain bool) turn.Outcome {
+	if uncertain {
 		return turn.Indeterminate
 	}
 	return turn.Lost
