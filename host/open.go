@@ -179,7 +179,7 @@ func (h *Host) join() error {
 	h.network = net.New(net.Config{Private: allow, Audit: h.auditEgress})
 	h.resolver = authority.NewResolver(h.cfg.Store, h.cfg.Store, h.cfg.Clock, h.ids)
 	h.gate = approval.NewGate(approval.Config{
-		Journal: h.cfg.Store, Prompter: h.prompter(), Courier: h.courier(), Wait: h.cfg.Wait, Clock: h.cfg.Clock, IDs: h.ids,
+		Journal: h.cfg.Store, Prompter: h.cfg.Prompter, Courier: h.cfg.Courier, Wait: h.cfg.Wait, Waits: h.waiting, Clock: h.cfg.Clock, IDs: h.ids,
 	})
 	h.binder = credential.NewBinder(h.secrets, h.cfg.Store, h.ids, h.cfg.Clock)
 	h.effects = effect.NewRuntime(effect.Config{

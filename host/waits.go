@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 
-	"github.com/b3abf3ee/portcullis/host/approval"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/task"
 	"github.com/b3abf3ee/portcullis/host/turn"
@@ -33,64 +32,27 @@ func (w *waits) add(ctx context.Context, n int) {
 	}
 }
 
-// waiting notes at the task, if the question's turn is of one, that it waits. It returns what is to be called then.
-func (h *Host) waiting(ctx context.Context, q approval.Question) (answered func()) {
-	if w, ok := h.fires.Load(q.Turn); ok {
+// waiting notes at the task, if t is of one, that it waits. It returns what is to be called when it waits no longer.
+func (h *Host) waiting(ctx context.Context, t id.Turn) (over func()) {
+	if w, ok := h.fires.Load(t); ok {
 		return w.(*waits).begin(ctx)
 	}
 	return func() {}
 }
 
-// courier is the host's, with a note at the tasks that wait. There is none where nobody waits for an answer.
-func (h *Host) courier() approval.Courier {
-	if h.cfg.Courier == nil && h.cfg.Wait <= 0 {
-		return nil
-	}
-	return noting{h}
-}
-
-// noting is a courier that brings on what it notes.
-type noting struct{ h *Host }
-
-// Deliver is [approval.Courier]. Its context ends with the question.
-func (n noting) Deliver(ctx context.Context, q approval.Question) error {
-	context.AfterFunc(ctx, n.h.waiting(ctx, q))
-	if n.h.cfg.Courier == nil {
-		return nil
-	}
-	return n.h.cfg.Courier.Deliver(ctx, q)
-}
-
-// prompter is the host's, with the same note; nil where nobody can be asked.
-func (h *Host) prompter() approval.Prompter {
-	if h.cfg.Prompter == nil {
-		return nil
-	}
-	return prompting{h}
-}
-
-type prompting struct{ h *Host }
-
-// Prompt is [approval.Prompter].
-func (p prompting) Prompt(ctx context.Context, q approval.Question) (approval.Answer, error) {
-	defer p.h.waiting(ctx, q)()
-	return p.h.cfg.Prompter.Prompt(ctx, q)
-}
-
 // ofTask runs the turns of children: what a child asks, its parent's task waits for.
 type ofTask struct{ h *Host }
 
-// Run is [turn.Execution.Run].
-func (r ofTask) Run(ctx context.Context, req turn.Request, obs turn.Observer) (turn.Result, error) {
+// Run is [child.Runner].
+func (r ofTask) Run(ctx context.Context, req turn.Request) (turn.Result, error) {
 	w, is := r.h.fires.Load(req.Parent.Turn.ID())
 	if !is {
-		return r.h.turns.Run(ctx, req, obs)
+		return r.h.turns.Run(ctx, req, turn.Observer{})
 	}
 	var running id.Turn
 	defer func() { r.h.fires.Delete(running) }()
-	obs.Started = func(key id.Turn, _ id.Session) {
+	return r.h.turns.Run(ctx, req, turn.Observer{Started: func(key id.Turn, _ id.Session) {
 		running = key
 		r.h.fires.Store(key, w)
-	}
-	return r.h.turns.Run(ctx, req, obs)
+	}})
 }

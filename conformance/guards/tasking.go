@@ -33,6 +33,8 @@ func tasking() []guard {
 		{"no-task-in-an-ended-session", "host/tasks.go", "if !found || !session.Ended.IsZero() {", "if !found || !session.Ended.IsZero() && false {", inExec, "TestABackgroundProgramIsHeldToItsApproval"},
 		{"run-is-bound", "host/schedules.go", "if !c.Bind(ctx, s, key) {", "if c.Bind(ctx, s, key); false {", inHost, "TestARunThatIsEnded"},
 		{"task-waits-for-a-child", "host/waits.go", "\t\tr.h.fires.Store(key, w)", "\t\t_ = w", inHost, "TestARunWhoseChildrenWaitForAPersonIsBlocked"},
+		{"task-waits-for-the-prompt", "host/approval/ask.go", "\tdefer g.waits(ctx, q.Turn)()\n", "", inGate, "TestWhoeverWaitsForAPersonIsSaidTo"},
+		{"task-waits-behind-a-question", "host/approval/cache.go", "\tdefer g.waits(ctx, t)()\n", "", inGate, "TestWhoeverWaitsForAPersonIsSaidTo"},
 		{"task-waits-for-the-last-answer", "host/waits.go", "before != (w.open > 0) {", "n != 0 || before {", inHost, "TestATaskWaitsUntilItsLastQuestionIsAnswered"},
 		{"log-bounded-in-bytes", "store/sqlite/tasklog.go", "all.LogBytes-task.MaxLogBytes", "int64(0)", inSQLite, "TestALogTakesNoMoreRoomThanItMay"},
 	}

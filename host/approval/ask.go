@@ -43,6 +43,10 @@ func visible(texts []string) []string {
 func (g *Gate) answer(ctx context.Context, by principal.Scope, q Question, woken <-chan struct{}) Answer {
 	ctx, stop := context.WithTimeoutCause(ctx, q.Expires.Sub(q.Asked), context.DeadlineExceeded)
 	defer stop()
+	if g.cfg.Prompter == nil && g.cfg.Courier == nil && g.cfg.Wait <= 0 {
+		return Answer{State: Denied, Reason: ReasonNoRoute}
+	}
+	defer g.waits(ctx, q.Turn)()
 	switch {
 	case g.cfg.Prompter != nil:
 		return g.prompted(ctx, by, q, woken)
@@ -50,8 +54,6 @@ func (g *Gate) answer(ctx context.Context, by principal.Scope, q Question, woken
 		if err := g.cfg.Courier.Deliver(ctx, q); err != nil {
 			return Answer{State: Denied, Reason: ReasonNotDelivered}
 		}
-	case g.cfg.Wait <= 0:
-		return Answer{State: Denied, Reason: ReasonNoRoute}
 	}
 	return g.await(ctx, by, q, woken)
 }

@@ -50,9 +50,9 @@ func (g *Gate) end(d *deciding) {
 	delete(g.under, d)
 }
 
-// enter waits for the turn of a request among those of its key; false when ctx ended first. A waiter that is cancelled
+// enter waits for the place of a request of t among those of its key; false when ctx ended first. A waiter that is cancelled
 // leaves nothing behind.
-func (g *Gate) enter(ctx context.Context, k approval.Key) (leave func(), ok bool) {
+func (g *Gate) enter(ctx context.Context, k approval.Key, t id.Turn) (leave func(), ok bool) {
 	g.mu.Lock()
 	l := g.lanes[k]
 	if l == nil {
@@ -68,6 +68,12 @@ func (g *Gate) enter(ctx context.Context, k approval.Key) (leave func(), ok bool
 			delete(g.lanes, k)
 		}
 	}
+	select {
+	case l.in <- struct{}{}:
+		return func() { <-l.in; gone() }, true
+	default:
+	}
+	defer g.waits(ctx, t)()
 	select {
 	case l.in <- struct{}{}:
 		return func() { <-l.in; gone() }, true

@@ -44,10 +44,13 @@ const (
 // before Courier and Courier before Wait; with none of them nobody can be asked. Whatever the way, a decision by id
 // ([Gate.Record], or another process over the same store) counts as well, and the first answer stands.
 type Config struct {
-	Journal    Journal
-	Prompter   Prompter      // asks a person and waits
-	Courier    Courier       // brings the question to where a person is; the answer comes by id, within Wait if that is set
-	Wait       time.Duration // only waits this long for an answer by id
+	Journal  Journal
+	Prompter Prompter      // asks a person and waits
+	Courier  Courier       // brings the question to where a person is; the answer comes by id, within Wait if that is set
+	Wait     time.Duration // only waits this long for an answer by id
+	// Waits is told when a turn begins to wait for a person: for an answer, for the prompt to come free, or for the answer to
+	// what one allowance would cover too. What it returns is called when that is over. It may be nil.
+	Waits      func(ctx context.Context, t id.Turn) (over func())
 	Clock      func() time.Time
 	IDs        *id.Source
 	AnswerTime time.Duration // 0: DefaultAnswerTime
@@ -119,7 +122,7 @@ func (g *Gate) Decide(ctx context.Context, req Request) Decision {
 	}
 	defer g.end(d)
 	if req.Cacheable {
-		leave, ok := g.enter(ctx, req.Key)
+		leave, ok := g.enter(ctx, req.Key, req.Turn.ID())
 		if !ok {
 			return Decision{Reason: stopped(ctx)}
 		}
@@ -132,6 +135,14 @@ func (g *Gate) Decide(ctx context.Context, req Request) Decision {
 		return Decision{Reason: stopped(ctx)}
 	}
 	return g.ask(ctx, d, req)
+}
+
+// waits tells that t waits for a person, and with the function that it returns that it does no longer.
+func (g *Gate) waits(ctx context.Context, t id.Turn) (over func()) {
+	if g.cfg.Waits == nil {
+		return func() {}
+	}
+	return g.cfg.Waits(ctx, t)
 }
 
 // ask puts the question and makes its answer durable.

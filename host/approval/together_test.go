@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/host/approval"
+	"github.com/b3abf3ee/portcullis/host/binding"
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/turn"
@@ -398,5 +400,63 @@ func TestARevocationWhileTheAnswerIsStoredDenies(t *testing.T) {
 	d := g.Decide(t.Context(), w.request(b, "rule"))
 	if allowed, _, _, _ := g.Left(); d.Allowed || d.Reason != approval.ReasonRevoked || allowed != 0 {
 		t.Fatalf("%+v, %d allowances", d, allowed)
+	}
+}
+
+// A turn waits for a person also while the prompt is another's, and while what it waits for is one allowance's to cover; one that
+// an allowance covers already does not.
+func TestWhoeverWaitsForAPersonIsSaidTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := realWorld()
+		a, b := w.admit(t, talker("a"), "assistant", "r1"), w.admit(t, talker("b"), "assistant", "r1")
+		release := make(chan struct{})
+		p := &crowd{answer: func(ctx context.Context, q approval.Question) (approval.Answer, error) {
+			<-release
+			return grants(approval.ForSession)(ctx, q)
+		}}
+		var mu sync.Mutex // guards what follows
+		now, ever := map[id.Turn]int{}, map[id.Turn]int{}
+		g := w.gate(func(c *approval.Config) {
+			c.Prompter = p
+			c.Waits = func(_ context.Context, t id.Turn) func() {
+				mu.Lock()
+				defer mu.Unlock()
+				now[t]++
+				ever[t]++
+				return func() { mu.Lock(); defer mu.Unlock(); now[t]-- }
+			}
+		})
+		var all sync.WaitGroup
+		for _, of := range []binding.Turn{a, a, b} {
+			all.Go(func() { g.Decide(t.Context(), w.request(of, "rule")) })
+			synctest.Wait()
+		}
+		mu.Lock()
+		if p.questions() != 1 || now[a.ID()] != 2 || now[b.ID()] != 1 {
+			t.Errorf("with one question shown: %v", now)
+		}
+		mu.Unlock()
+		close(release)
+		all.Wait()
+		if d := g.Decide(t.Context(), w.request(a, "rule")); !d.Cached {
+			t.Errorf("%+v", d)
+		}
+		if now[a.ID()] != 0 || now[b.ID()] != 0 || ever[a.ID()] != 2 || ever[b.ID()] != 1 {
+			t.Errorf("at last: %v of %v", now, ever)
+		}
+	})
+}
+
+// Where nobody can be asked nobody waits.
+func TestWithoutARouteNobodyWaits(t *testing.T) {
+	w := realWorld()
+	g := w.gate(func(c *approval.Config) {
+		c.Waits = func(context.Context, id.Turn) func() {
+			t.Error("it waits")
+			return func() {}
+		}
+	})
+	if d := g.Decide(t.Context(), w.request(w.admit(t, talker("a"), "assistant", "r1"), "rule")); d.Reason != approval.ReasonNoRoute {
+		t.Errorf("%+v", d)
 	}
 }

@@ -38,9 +38,9 @@ const (
 	ReasonCore  = "child_core" // the core is not there, or cannot be used
 )
 
-// Runner runs the child's turn.
+// Runner runs the child's turn, which nobody watches.
 type Runner interface {
-	Run(ctx context.Context, req turn.Request, obs turn.Observer) (turn.Result, error)
+	Run(ctx context.Context, req turn.Request) (turn.Result, error)
 }
 
 // Authority names the child.
@@ -133,7 +133,7 @@ func (s spawner) Invoke(ctx context.Context, call effect.Call) effect.Outcome {
 	res, err := s.of.Runner.Run(ctx, turn.Request{
 		Actor: actor, Selector: turn.Selector{Kind: turn.Fresh}, Core: in.Core, Input: in.Task, Workspace: call.Turn.Workspace(),
 		Known: call.Redactor(), Parent: &turn.Parent{Turn: call.Turn, Setup: call.Setup()},
-	}, turn.Observer{})
+	})
 	return ended(ctx, in.Core, res, err)
 }
 

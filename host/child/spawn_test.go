@@ -26,7 +26,7 @@ type runner struct {
 	asked []turn.Request
 }
 
-func (r *runner) Run(ctx context.Context, req turn.Request, _ turn.Observer) (turn.Result, error) {
+func (r *runner) Run(ctx context.Context, req turn.Request) (turn.Result, error) {
 	r.mu.Lock()
 	r.asked = append(r.asked, req)
 	r.mu.Unlock()
