@@ -168,6 +168,8 @@ func notLoaded(ctx context.Context, err error) effect.Outcome {
 	var broken *plugin.BrokenError
 	var missing *plugin.MissingError
 	switch {
+	case errors.Is(ctx.Err(), context.Canceled) && (!errors.As(err, &bad) || bad.Code == sandbox.CodeUnavailable):
+		return effect.Outcome{Status: effect.Cancelled} // whoever waited for it gave up: nothing is wrong with the plugin
 	case errors.As(err, &missing):
 		return effect.Outcome{Status: effect.Failed, Reason: "plugin_missing", Detail: missing.Error()}
 	case errors.As(err, &broken):

@@ -22,6 +22,9 @@ func (s *shell) doctor() *cli.Command {
 				return err
 			}
 			found := doctor.Examine(c.Context, home, doctor.Machine{Env: s.proc.Env, Cache: home.Cache(s.proc.Env)})
+			if err := c.Context.Err(); err != nil {
+				return err // what was not looked at is no fault
+			}
 			for i := range found {
 				found[i].Message = s.out.Typed(found[i].Message)
 				found[i].Remedy = s.out.Typed(found[i].Remedy)

@@ -2,7 +2,11 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,6 +47,29 @@ func (e *examination) programs(cores []core.Core) {
 		if err == nil && c.Capabilities().Allows(name) && len(c.Process().Programs) == 0 {
 			e.add("core.process", Warn, fmt.Sprintf("core %s may run programs (process.exec) and lists none: every call is denied", c.ID()),
 				"name them in "+e.home.Join(core.FolderName, c.ID(), core.AgentFile)+": process: {programs: [git, go]}")
+		}
+	}
+}
+
+// workspaces notes a core whose folder for files cannot be used, and one outside the home that is not there: the next turn
+// would make it, and a misspelt path would be an agent without its files.
+func (e *examination) workspaces(cores []core.Core) {
+	for _, c := range cores {
+		dir := c.Workspace()
+		if dir == "" {
+			continue
+		}
+		edit := "edit workspace in " + e.home.Join(core.FolderName, c.ID(), core.AgentFile)
+		info, err := os.Stat(dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			if !strings.HasPrefix(dir, e.home.Path+string(filepath.Separator)) {
+				e.add("core.workspace", Warn, fmt.Sprintf("the workspace of core %s, %s, is not there: the next turn makes it, empty", c.ID(), dir), edit+", or leave it")
+			}
+		case err != nil:
+			e.add("core.workspace", Error, fmt.Sprintf("the workspace of core %s cannot be used: %v", c.ID(), err), edit)
+		case !info.IsDir():
+			e.add("core.workspace", Error, fmt.Sprintf("the workspace of core %s, %s, is not a folder: no turn of it begins", c.ID(), dir), edit)
 		}
 	}
 }

@@ -267,3 +267,40 @@ func TestTasksAndSchedulesThatNobodySeesTo(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestAWorkspaceThatCannotBeUsedIsFound(t *testing.T) {
+	for name, c := range map[string]struct {
+		workspace string // in agent.yaml; DIR is a folder outside the home with the file "taken" in it
+		want      Level
+		says      string
+	}{
+		"the home's own, not made yet": {"workspace", "", ""},
+		"a folder elsewhere":           {"DIR", "", ""},
+		"misspelt":                     {"DIR/nothing/here", Warn, "is not there"},
+		"a file":                       {"DIR/taken", Error, "is not a folder"},
+		"below a file":                 {"DIR/taken/here", Error, "cannot be used"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, out := home(t), t.TempDir()
+			if err := os.WriteFile(filepath.Join(out, "taken"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			agent := filepath.Join(core.FolderName, core.DefaultID, core.AgentFile)
+			data, err := os.ReadFile(h.Join(agent))
+			if err != nil {
+				t.Fatal(err)
+			}
+			line := "\nworkspace: " + strings.ReplaceAll(c.workspace, "DIR", out) + "\n"
+			if _, err := h.Put(agent, []byte(strings.Replace(string(data), "\nworkspace: workspace\n", line, 1)), 0o600, true); err != nil {
+				t.Fatal(err)
+			}
+			found := find(Examine(t.Context(), h, Machine{Env: func(string) string { return "" }, Cache: h.Join("cache")}), "core.workspace")
+			switch {
+			case c.want == "" && len(found) > 0:
+				t.Errorf("%+v, want nothing", found)
+			case c.want != "" && (len(found) != 1 || found[0].Level != c.want || !strings.Contains(found[0].Message, c.says) || !strings.Contains(found[0].Remedy, h.Join(agent))):
+				t.Errorf("%+v, want one %s that says %q", found, c.want, c.says)
+			}
+		})
+	}
+}

@@ -93,6 +93,7 @@ func (e *examination) together(ctx context.Context, cores []core.Core, plugins [
 	e.tasks(host.Waiting)
 	e.schedules(ctx, host, cores, time.Now())
 	e.programs(cores)
+	e.workspaces(cores)
 	e.children(cores)
 	pinned := map[string]bool{}
 	for _, c := range cores {
