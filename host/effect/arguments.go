@@ -55,7 +55,8 @@ func (e *ArgumentError) Error() string { return e.Sentence }
 
 // ParseArguments reads an argument document strictly: one JSON object, no duplicate names, valid UTF-8, at most
 // [MaxArgumentBytes] and [MaxArgumentDepth], and no integer that a double cannot hold exactly, because canonical
-// JSON would silently change it. Anything else is an [*ArgumentError].
+// JSON would silently change it. Anything else is an [*ArgumentError]. A document that is canonical already is not copied:
+// raw must not change any more.
 func ParseArguments(raw []byte) (Arguments, error) { return parseArguments(nil, raw) }
 
 // parseArguments is [ParseArguments] into the memory of a reader.
@@ -66,7 +67,7 @@ func parseArguments(r *document.Reader, raw []byte) (Arguments, error) {
 	if len(raw) > MaxArgumentBytes {
 		return bad("too_large", "arguments have %d bytes, the limit is %d: pass large content by file", len(raw), MaxArgumentBytes)
 	}
-	read, err := r.ParseStrict(bytes.Clone(raw))
+	read, err := r.ParseStrict(raw)
 	if err == nil && read.At(read.Root()).Kind == document.Object && read.Depth() <= MaxArgumentDepth {
 		if read.Canonical() {
 			return admitted(read), nil

@@ -26,8 +26,8 @@ type Request struct {
 	CallID    string    // the model's own id of the call, may be empty
 	Ref       Ref
 	Catalog   *Catalog // of the turn; needed where there is no Ref
-	Arguments []byte
-	Malformed string // why a model's arguments were not JSON; the call is then invalid
+	Arguments []byte   // not copied where they are canonical already: they must not change any more
+	Malformed string   // why a model's arguments were not JSON; the call is then invalid
 	From      From
 	Observe   func(Stage)                    // may be nil; called after each step, from the calling goroutine
 	Progress  func(id.Effect, wire.Progress) // may be nil
