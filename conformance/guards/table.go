@@ -177,6 +177,7 @@ func deciding() []guard {
 		{"one-tool-of-a-name", "host/effect/catalog.go", "if have, ok := c.entries[t.Name]; ok {", "if have, ok := c.entries[t.Name]; ok && have == nil {", inHostile, "TestHostile/authority/name-of-another"},
 		{"network-grants", "host/net/plugin.go", "if !slices.ContainsFunc(uses, p.call.Grants.Allows) {", "if false {", inNet, "TestEachLayerAloneRefuses/no_grant"},
 		{"network-core", "host/net/plugin.go", "if !slices.ContainsFunc(uses, p.call.Capabilities.Allows) {", "if false {", inNet, "TestEachLayerAloneRefuses/no_capability"},
+		{"replaced-in-one-step", "host/plugin/replace.go", "if f.inOneStep(root, temp, id, version) == nil {", "if false {", "./host/plugin", "TestAReplacementThatIsCutOffLeavesOneOfTheTwo"},
 		{"changed-binary", "host/plugin/read.go", "int64(len(wasm)) != m.Wasm.Size || hex.EncodeToString(sum[:]) != m.Wasm.SHA256 {", "hex.EncodeToString(sum[:]) == m.Wasm.SHA256+\"x\" {", inHostile, "TestHostile/authority/changed-after-install"},
 	}
 }

@@ -238,6 +238,40 @@ func TestInstallIsAllOrNothingAtEveryStep(t *testing.T) {
 	}
 }
 
+// A process may be killed before any change on disk of a replacement, and after the last: whoever starts next finds one of the two.
+func TestAReplacementThatIsCutOffLeavesOneOfTheTwo(t *testing.T) {
+	f := home(t)
+	next := At(filepath.Dir(f.Path()))
+	was := install(t, f, author(t, "calc", "1.0.0", "one"))
+	seen := map[string]bool{}
+	f.step = func(name string) error {
+		in, err := next.Find(t.Context(), "calc", "1.0.0")
+		if err != nil {
+			t.Errorf("killed before it could %s: %v", name, err)
+		}
+		seen[in.Digest] = true
+		return nil
+	}
+	in, _, err := f.Replace(t.Context(), author(t, "calc", "1.0.0", "two"))
+	if err != nil || !seen[was.Digest] || !seen[in.Digest] || len(seen) != 2 {
+		t.Errorf("%v, %v", seen, err)
+	}
+}
+
+// Where the system cannot exchange two folders a replacement takes two moves.
+func TestAReplacementNeedsNoExchange(t *testing.T) {
+	f := home(t)
+	was := install(t, f, author(t, "calc", "1.0.0", "one"))
+	f.exchange = func(*os.File, string, *os.File, string) error { return errors.ErrUnsupported }
+	in, old, err := f.Replace(t.Context(), author(t, "calc", "1.0.0", "two"))
+	if err != nil || old.Digest != was.Digest || in.Digest == was.Digest {
+		t.Fatalf("%+v, %+v, %v", in, old, err)
+	}
+	if found, err := os.ReadDir(f.Path()); err != nil || len(found) != 1 {
+		t.Errorf("left on disk: %v, %v", found, err)
+	}
+}
+
 // Every change on disk of a replacement is made to fail once: the old version must stand as it was, and nothing beside it.
 func TestReplaceKeepsTheOldOneUntilTheNewOneIsThere(t *testing.T) {
 	first, second := author(t, "calc", "1.0.0", "one"), author(t, "calc", "1.0.0", "two")
@@ -262,10 +296,15 @@ func TestReplaceKeepsTheOldOneUntilTheNewOneIsThere(t *testing.T) {
 	if len(steps) < 10 {
 		t.Fatalf("only these steps are guarded: %q", steps)
 	}
-	for at, name := range steps {
+	alone := func(*os.File, string, *os.File, string) error { return errors.ErrUnsupported }
+	for at, name := range append(steps, "rename out of place", "rename into place") {
 		t.Run(name, func(t *testing.T) {
 			f, full, n := home(t), errors.New("no space left on device"), 0
 			install(t, f, first)
+			if at >= len(steps) { // where the system has no exchange
+				f.exchange = alone
+				at = slices.Index(steps, "change places") + 1 + at - len(steps)
+			}
 			f.step = func(string) error {
 				if n++; n == at+1 {
 					return full

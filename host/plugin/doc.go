@@ -12,8 +12,8 @@
 // Installing is all or nothing: files are written into a hidden folder beside the others, synced, and renamed into
 // place. A crash leaves either the installed version or a hidden leftover, which [Folder.List] shows as unfinished
 // and a later install sweeps away. Removing renames first and deletes after, so that no half of a plugin is ever
-// seen. Replacing writes the new version beside the old one, moves the old one out of place and the new one into it, and
-// takes that back when it fails; a crash between the two moves leaves neither installed. Folders have mode 0700 and files 0600, whatever the umask.
+// seen. Replacing writes the new version beside the old one and has the two change places in one step, so that a crash leaves
+// one of them installed; where the system cannot do that it takes two moves, and a crash between them leaves neither. Folders have mode 0700 and files 0600, whatever the umask.
 //
 // Nothing here runs or grants anything; the caller writes the audit record.
 package plugin

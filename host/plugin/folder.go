@@ -34,11 +34,13 @@ type Folder struct {
 
 	// step is called before each change on disk with the change's name; tests make it fail. It is never nil.
 	step func(name string) error
+	// exchange is the system's; tests take it away.
+	exchange func(in *os.File, name string, other *os.File, with string) error
 }
 
 // At returns the plugins folder of the home at the given path. Nothing is read or made until it is needed.
 func At(home string) *Folder {
-	return &Folder{path: filepath.Join(home, FolderName), step: func(string) error { return nil }}
+	return &Folder{path: filepath.Join(home, FolderName), step: func(string) error { return nil }, exchange: exchange}
 }
 
 // Path is the folder's place on disk.
