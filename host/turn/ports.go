@@ -305,6 +305,7 @@ const MaxLegacyTurns = 100
 type History interface {
 	Sessions(ctx context.Context, by principal.Scope, skip, limit int) ([]Session, error)
 	Session(ctx context.Context, by principal.Scope, s id.Session) (Session, bool, error)
+	// Turns are those of one session, or, without one, of all that by reaches.
 	Turns(ctx context.Context, by principal.Scope, s id.Session, skip, limit int) ([]Record, error)
 	Turn(ctx context.Context, by principal.Scope, t id.Turn) (Record, bool, error)
 	// Effects are those of one turn in the order they were asked for.

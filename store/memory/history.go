@@ -54,7 +54,7 @@ func (s *Store) Session(ctx context.Context, by principal.Scope, key id.Session)
 	return s.sessions[key].row, true, nil
 }
 
-// Turns lists the turns of one session, newest first; see [turn.History].
+// Turns lists the turns of one session, or of all that by reaches, newest first; see [turn.History].
 func (s *Store) Turns(ctx context.Context, by principal.Scope, key id.Session, skip, limit int) ([]turn.Record, error) {
 	if err := rule.Accept(by, s.id); err != nil {
 		return nil, err
@@ -64,15 +64,33 @@ func (s *Store) Turns(ctx context.Context, by principal.Scope, key id.Session, s
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var out []turn.Record
+	if key == "" {
+		for _, t := range s.latest(by) {
+			out = append(out, t.rec)
+		}
+		return rule.Cut(out, skip, limit), nil
+	}
 	if !s.reached(by, key) {
 		s.denySession(by, key)
 		return nil, nil
 	}
-	var out []turn.Record
 	for _, t := range slices.Backward(s.sessions[key].turns) {
 		out = append(out, t.rec)
 	}
 	return rule.Cut(out, skip, limit), nil
+}
+
+// latest are all turns that by reaches, newest first.
+func (s *Store) latest(by principal.Scope) []*running {
+	var all []*running
+	for _, t := range s.turns {
+		if s.reached(by, t.rec.Session) {
+			all = append(all, t)
+		}
+	}
+	slices.SortFunc(all, func(a, b *running) int { return b.order - a.order })
+	return all
 }
 
 // Turn reads one turn of a session that by reaches; see [turn.History].

@@ -60,14 +60,7 @@ func (s *Store) Search(ctx context.Context, by principal.Scope, q turn.SearchQue
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all []*running
-	for _, t := range s.turns {
-		if s.reached(by, t.rec.Session) {
-			all = append(all, t)
-		}
-	}
-	slices.SortFunc(all, func(a, b *running) int { return b.order - a.order })
-	for _, t := range all {
+	for _, t := range s.latest(by) {
 		f := turn.Finding{Session: t.rec.Session, Turn: t.rec.ID, Started: t.rec.Started}
 		if !look.Look(f, t.rec.Input, t.rec.Reply) {
 			break

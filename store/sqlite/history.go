@@ -89,7 +89,7 @@ func scanSession(r scanner) (turn.Session, error) {
 const turnColumns = `t.id, t.session_id, t.request, t.digest, t.core, t.revision, t.state, t.reason, t.input, t.reply, t.steps,
 	t.tokens_input, t.tokens_output, t.tokens_cache_read, t.tokens_cache_write, t.trace, t.started_at, t.finished_at`
 
-// Turns lists the turns of one session, newest first; see [turn.History].
+// Turns lists the turns of one session, or of all that by reaches, newest first; see [turn.History].
 func (s *Store) Turns(ctx context.Context, by principal.Scope, session id.Session, skip, limit int) ([]turn.Record, error) {
 	rc, err := s.accept(by)
 	if err == nil {
@@ -97,6 +97,10 @@ func (s *Store) Turns(ctx context.Context, by principal.Scope, session id.Sessio
 	}
 	if err != nil {
 		return nil, wrapf(err, "list turns")
+	}
+	if session == "" {
+		out, err := s.everyTurn(ctx, rc, skip, limit)
+		return out, wrapf(err, "list turns")
 	}
 	l := rule.Lookup{What: lookupSession, ID: string(session)}
 	if found, err := s.reaches(ctx, rc, l, string(session)); err != nil || !found {
@@ -107,6 +111,17 @@ func (s *Store) Turns(ctx context.Context, by principal.Scope, session id.Sessio
 		string(session), rc.all, rc.allowed, limit, skip)
 	out, err := collect(rows, err, func(r *sql.Rows) (turn.Record, error) { return scanTurn(r) })
 	return out, wrapf(err, "list turns of %s", session)
+}
+
+func (s *Store) everyTurn(ctx context.Context, rc reach, skip, limit int) ([]turn.Record, error) {
+	return pages(rc, skip, limit, func(session string, skip, limit int) ([]turn.Record, error) {
+		query, args := `SELECT `+turnColumns+` FROM turns t WHERE t.seq > 0 AND `+reached("t.session_id"), []any{rc.all, rc.allowed}
+		if session != "" {
+			query, args = query+` AND t.session_id = ?`, append(args, session)
+		}
+		rows, err := s.reader.rows(ctx, query+` ORDER BY t.seq DESC LIMIT ? OFFSET ?`, append(args, limit, skip)...)
+		return collect(rows, err, func(r *sql.Rows) (turn.Record, error) { return scanTurn(r) })
+	}, func(a, b turn.Record) int { return b.Started.Compare(a.Started) })
 }
 
 // Turn reads one turn of a session that by reaches; see [turn.History].

@@ -68,6 +68,7 @@ func BenchmarkOwned(b *testing.B) {
 			{"sessions/operator", 50, func() (int, error) { got, err := s.Sessions(b.Context(), op, 0, 50); return len(got), err }},
 			{"sessions/own", 1, func() (int, error) { got, err := s.Sessions(b.Context(), own, 0, 20); return len(got), err }},
 			{"turns/operator", 20, func() (int, error) { got, err := s.Turns(b.Context(), op, "ses_1", 0, 20); return len(got), err }},
+			{"turns/every", 20, func() (int, error) { got, err := s.Turns(b.Context(), op, "", 0, 20); return len(got), err }},
 			{"turns/own", 20, func() (int, error) { got, err := s.Turns(b.Context(), own, "ses_1", 0, 20); return len(got), err }},
 			{"turn/own", 1, func() (int, error) { _, found, err := s.Turn(b.Context(), own, "trn_1_50"); return count1(found), err }},
 			{"session/operator", 1, func() (int, error) {

@@ -26,7 +26,7 @@ func (p *pair) read(rt *rapid.T) {
 		turnID = one(rt, "turn", p.turns).turn
 	}
 	what := one(rt, "what", []string{
-		"Session", "Sessions", "Turn", "Turns", "Effects", "Window", "Questions", "Events", "BoundSession", "Owner", "Search", "Legacy",
+		"Session", "Sessions", "Turn", "Turns", "EveryTurn", "Effects", "Window", "Questions", "Events", "BoundSession", "Owner", "Search", "Legacy",
 		"Uncertain", "Effect", "Deliveries", "Left",
 	})
 	skip := rapid.IntRange(0, 3).Draw(rt, "skip")
@@ -54,6 +54,8 @@ func (p *pair) read(rt *rapid.T) {
 			return found{row, is}, err
 		case "Turns":
 			return w.Store.Turns(w.ctx, by(w), s, skip, limit)
+		case "EveryTurn":
+			return w.Store.Turns(w.ctx, by(w), "", skip, limit)
 		case "Effects":
 			return w.Store.Effects(w.ctx, by(w), turnID)
 		case "Uncertain":

@@ -95,6 +95,9 @@ func doubtHidden(t *testing.T, w *world) {
 		if got, err := w.Store.Sessions(w.ctx, by, 0, 10); len(got) != 0 || err != nil {
 			t.Errorf("%s lists %+v, %v", by, got, err)
 		}
+		if got, err := w.Store.Turns(w.ctx, by, "", 0, 10); len(got) != 0 || err != nil {
+			t.Errorf("%s lists the turns %+v, %v", by, got, err)
+		}
 		if got, err := w.Store.Search(w.ctx, by, turn.SearchQuery{Text: "hello", Limit: 5}); len(got.Turns) != 0 || err != nil {
 			t.Errorf("%s finds %+v, %v", by, got, err)
 		}

@@ -116,6 +116,14 @@ func listOrder(t *testing.T, w *world) {
 	if err != nil || len(recs) != 2 || recs[0].ID != turns[2] || recs[1].ID != turns[1] {
 		t.Errorf("turns %+v, %v", recs, err)
 	}
+	all, err := w.Store.Turns(w.ctx, w.operator(t), "", 0, 5)
+	if err != nil || len(all) != 5 || all[0].ID != turns[2] || all[2].ID != turns[0] || all[3].Session != sessions[3] || all[4].Session != sessions[2] {
+		t.Errorf("turns of every session %+v, %v", all, err)
+	}
+	own, err := w.Store.Turns(w.ctx, w.scope(t, talker("p1"), sessions[1]), "", 0, 10)
+	if err != nil || len(own) != 4 || own[0].ID != turns[2] || own[3].Session != sessions[1] {
+		t.Errorf("turns of whoever reaches one session %+v, %v", own, err)
+	}
 }
 
 func limitsRefused(t *testing.T, w *world) {
@@ -127,6 +135,7 @@ func limitsRefused(t *testing.T, w *world) {
 	}{
 		"Sessions":   {500, func(skip, n int) error { _, err := w.Store.Sessions(w.ctx, by, skip, n); return err }},
 		"Turns":      {500, func(skip, n int) error { _, err := w.Store.Turns(w.ctx, by, l.session, skip, n); return err }},
+		"EveryTurn":  {500, func(skip, n int) error { _, err := w.Store.Turns(w.ctx, by, "", skip, n); return err }},
 		"Questions":  {500, func(skip, n int) error { _, err := w.Store.Questions(w.ctx, by, "", skip, n); return err }},
 		"Deliveries": {500, func(skip, n int) error { _, err := w.Store.Deliveries(w.ctx, by, "", skip, n); return err }},
 		"Uncertain":  {500, func(skip, n int) error { _, err := w.Store.Uncertain(w.ctx, by, false, skip, n); return err }},
@@ -171,6 +180,10 @@ func pagesOfLists(t *testing.T, w *world) {
 			},
 			"Turns": func(skip, limit int) ([]string, error) {
 				got, err := w.Store.Turns(w.ctx, by, owned[1], skip, limit)
+				return names(got, func(r turn.Record) string { return string(r.ID) }), err
+			},
+			"EveryTurn": func(skip, limit int) ([]string, error) {
+				got, err := w.Store.Turns(w.ctx, by, "", skip, limit)
 				return names(got, func(r turn.Record) string { return string(r.ID) }), err
 			},
 			"Questions": func(skip, limit int) ([]string, error) {

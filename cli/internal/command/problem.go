@@ -48,7 +48,7 @@ func idProblem(err error) *console.Problem {
 		return nil
 	}
 	list := map[string]string{
-		"session": "`portcullis sessions list`", "turn": "`portcullis sessions show SESSION`",
+		"session": "`portcullis sessions list`", "turn": "`portcullis turns list`",
 		"effect": "`portcullis effects list`", "approval": "`portcullis approvals list`", "delivery": "`portcullis outbox list`",
 		"task": "`portcullis tasks list`",
 	}[bad.Kind]

@@ -156,6 +156,7 @@ func (n *nest) turnOver(h *app.Running, p place) map[string]string {
 		n.t.Errorf("%s: no mask in the answer %q or on the screen %q", p.name, res.Reply(), screen.String())
 	}
 	_, shown["turns show"] = n.main(nil, "--json", "turns", "show", string(n.last))
+	_, shown["turns list"] = n.main(nil, "--json", "turns", "list")
 	_, shown["sessions show"] = n.main(nil, "sessions", "show", string(res.Session()))
 	return shown
 }

@@ -117,10 +117,7 @@ func (s *shell) showSession(c *cli.Context) error {
 		var rows [][]any
 		for _, f := range turns {
 			answer.List = append(answer.List, turnOf(f))
-			rows = append(rows, []any{f.ID, stateStyle(f.State), stamp(f.Started), took(f.Finished.Sub(f.Started)), f.Steps, console.Cut(f.Input, 50)})
-			if f.Finished.IsZero() {
-				rows[len(rows)-1][3] = ""
-			}
+			rows = append(rows, []any{f.ID, stateStyle(f.State), stamp(f.Started), lasted(f), f.Steps, console.Cut(f.Input, 50)})
 		}
 		return s.out.Answer(answer, func(t *console.Text) {
 			t.Say("%s  core %s, of %s, begun %s", console.Bold(string(found.ID)), found.Core, found.Owner.PrincipalID, stamp(found.Created))

@@ -17,6 +17,7 @@ func (s *shell) turns() *cli.Command {
 	return &cli.Command{
 		Name: "turns", Usage: "what single turns did", Action: group,
 		Subcommands: []*cli.Command{
+			{Name: "list", Usage: "list the turns of all sessions, newest first", Flags: listFlags(20), Action: s.listTurns},
 			{Name: "show", Usage: "show one turn with its effects, as they are kept", ArgsUsage: "TURN", Action: s.showTurn},
 			{Name: "cancel", Usage: "ask the process that runs a turn to end it", ArgsUsage: "TURN", Action: s.cancelTurn},
 		},
@@ -82,6 +83,28 @@ func effectOf(e effect.Record) effectAnswer {
 	}
 }
 
+func (s *shell) listTurns(c *cli.Context) error {
+	return listing[turn.Record]{
+		name: "turns", most: 500, none: "no turns yet; `portcullis chat` starts one",
+		find: func(ctx context.Context, r *app.Records, skip, n int) ([]turn.Record, error) {
+			return r.Store.Turns(ctx, r.By, "", skip, n)
+		},
+		answer: func(f turn.Record) any { return turnOf(f) },
+		head:   []string{"turn", "outcome", "started", "took", "core", "input"},
+		row: func(f turn.Record) []any {
+			return []any{f.ID, stateStyle(f.State), stamp(f.Started), lasted(f), f.Core, console.Cut(f.Input, 50)}
+		},
+	}.show(s, c)
+}
+
+// lasted is how long a turn took; nothing while it runs.
+func lasted(t turn.Record) string {
+	if t.Finished.IsZero() {
+		return ""
+	}
+	return took(t.Finished.Sub(t.Started))
+}
+
 func (s *shell) showTurn(c *cli.Context) error {
 	args, err := operands(c)
 	if err != nil {
@@ -97,7 +120,7 @@ func (s *shell) showTurn(c *cli.Context) error {
 			return err
 		}
 		if !ok {
-			return notFound("turn", name, "portcullis sessions list")
+			return notFound("turn", name, "portcullis turns list")
 		}
 		effects, err := r.Store.Effects(ctx, r.By, name)
 		if err != nil {

@@ -29,7 +29,7 @@ func (s *shell) cancelTurn(c *cli.Context) error {
 		}
 		switch how {
 		case turn.CancelNoTurn:
-			return notFound("turn", name, "portcullis sessions list")
+			return notFound("turn", name, "portcullis turns list")
 		case turn.CancelEnded:
 			return &console.Problem{
 				Code: "turn_ended", Exit: console.ExitNo, Message: fmt.Sprintf("turn %s has ended already (%s), so there is nothing to cancel", name, found.State),
