@@ -52,6 +52,17 @@ func finding() []guard {
 // hiding is every way out on which something is hidden.
 func hiding() []guard {
 	return []guard{
+		{"told-whole-id", "host/id/id.go", "\tif len(text) > 80 {\n\t\ttext = fmt.Sprintf(\"a text of %d bytes\", len(text))", "\tif len(text) > 80 {\n\t\ttext = text[:80]", "./host/id", "TestWhatIsNoIDIsNotToldInPart"},
+		{"told-whole-capability", "policy/capability/family.go", "\t\ttext = fmt.Sprintf(\"a text of %d bytes\", len(text))", "\t\ttext = text[:80]", "./policy/capability", "TestWhatIsNoCapabilityIsNotToldInPart"},
+		{"told-whole-rule", "policy/approval/compile.go", "\t\treturn fmt.Sprintf(\"a text of %d bytes\", len(s))", "\t\treturn s[:80]", "./policy/approval", "TestWhatIsNoRuleIsNotToldInPart"},
+		{"told-whole-mode", "policy/approval/mode.go", "\t\ttext = fmt.Sprintf(\"a text of %d bytes\", len(text))", "\t\ttext = text[:40]", "./policy/approval", "TestWhatIsNoRuleIsNotToldInPart"},
+		{"told-whole-name", "host/secret/name.go", "&NameError{fmt.Sprintf(\"a text of %d bytes\", len(text)), want}", "&NameError{fmt.Sprintf(\"%.64s\", text), want}", "./host/secret", "TestWhatIsNoNameIsNotToldInPart"},
+		{"told-whole-file", "host/core/fault.go", "return fmt.Sprintf(\"a text of %d bytes\", len(s))", "return fmt.Sprintf(\"%q\", s[:limit])", "./host/core", "TestNoFaultTellsATextInPart"},
+		{"told-whole-number", "host/effect/arguments.go", "return fmt.Sprintf(\"a number of %d characters\", len(literal))", "return literal[:40]", inEffect, "TestANumberIsNotToldInPart"},
+		{"told-whole-word", "policy/command/finding.go", "return by + \"…\"", "return w[:limit] + by[:0]", "./policy/command", "TestNoWordIsToldInPart"},
+		{"told-whole-method", "host/net/exchange.go", "return \"(none)\"", "return method[:16]", inNet, "TestAMethodIsToldWholeOrNotAtAll"},
+		{"refused-method-unnamed", "policy/egress/policy.go", "does not allow %s\", r.Host, named(method))", "does not allow %.16s%.0s\", r.Host, method, named(method))", inNet, "TestAMethodIsToldWholeOrNotAtAll"},
+		{"secret-in-a-method", "host/net/exchange.go", " || p.call.Holds([]byte(req.Method))", "", inNet, "TestARequestWithASecretOfTheHostIsRefused"},
 		{"words-before-the-cut", "host/effect/invoke.go", `t.Name+" failed: "+out.Detail`, `t.Name+" failed: "+out.Detail[:min(len(out.Detail), 2000)]`, inEffect, "TestNoBoundCutsASecretInTwo"},
 		{"stages", "host/effect/execute.go", "p.set().Short(redact.ForOperator, v.why, maxWords)", "v.why", inEffect, "TestNoBoundCutsASecretInTwo"},
 		{"reasons-on-record", "host/effect/invoke.go", "p.end.reason = set.Short(redact.ForEvent, p.end.reason, maxReason)", "_ = maxReason", inEffect, "TestNoBoundCutsASecretInTwo"},

@@ -63,11 +63,12 @@ func refuse(path, format string, args ...any) error {
 	return LoadErrors{{Path: path, Sentence: fmt.Sprintf(format, args...)}}
 }
 
-// quote shows a short text of a file inside a sentence; long ones are cut, control characters escaped.
+// quote shows a short text of a file inside a sentence, control characters escaped. Of a long one it tells the length: a part
+// of a secret could not be hidden any more.
 func quote(s string) string {
 	const limit = 60
 	if len(s) > limit {
-		return fmt.Sprintf("%q…", strings.ToValidUTF8(s[:limit], ""))
+		return fmt.Sprintf("a text of %d bytes", len(s))
 	}
 	return fmt.Sprintf("%q", s)
 }

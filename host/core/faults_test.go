@@ -7,6 +7,17 @@ import (
 	"time"
 )
 
+// What a file says is told whole or by its length: a value that was typed where a name belongs must not be shown in part,
+// which nobody could hide any more.
+func TestNoFaultTellsATextInPart(t *testing.T) {
+	const secret = "correct-horse-battery-staple"
+	for before := range 80 {
+		if told := strings.ReplaceAll(quote(strings.Repeat("x", before)+secret), secret, ""); strings.Contains(told, secret[:3]) {
+			t.Fatal(told)
+		}
+	}
+}
+
 // Each fault is shown as path:line:column with what to write instead. A case is a whole agent.yaml.
 func TestAgentFaultsHaveAPlaceAndARemedy(t *testing.T) {
 	head := "schema_version: 1\nagent: {id: assistant}\nmodel: {provider: scripted, script: script.yaml}\n"

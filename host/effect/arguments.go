@@ -95,7 +95,7 @@ func parseArguments(r *document.Reader, raw []byte) (Arguments, error) {
 			return bad("too_deep", "arguments are nested deeper than %d", MaxArgumentDepth)
 		}
 		if tok.Kind() == '0' && !exact(tok.String()) {
-			return bad("number_not_exact", "number %.40s at %s is not exact in JSON: pass it as a string", tok.String(), dec.StackPointer())
+			return bad("number_not_exact", "%s at %s is not exact in JSON: pass it as a string", number(tok.String()), dec.StackPointer())
 		}
 	}
 	if rest := bytes.TrimSpace(raw[dec.InputOffset():]); len(rest) > 0 {
@@ -178,6 +178,14 @@ func ordinaryNumbers(d *document.Document) bool {
 	return true
 }
 
+// number is a literal inside a sentence, whole or not at all: a part of a secret of digits could not be hidden any more.
+func number(literal string) string {
+	if len(literal) > 40 {
+		return fmt.Sprintf("a number of %d characters", len(literal))
+	}
+	return "number " + literal
+}
+
 // strictFault reads raw token by token to say what is wrong with it, or nil.
 func strictFault(raw []byte) error {
 	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(false), jsontext.AllowInvalidUTF8(false))
@@ -187,7 +195,7 @@ func strictFault(raw []byte) error {
 			return err
 		}
 		if tok.Kind() == '0' && !ordinary(tok.String()) {
-			return fmt.Errorf("number %.40s at %s is not one that a double holds", tok.String(), dec.StackPointer())
+			return fmt.Errorf("%s at %s is not one that a double holds", number(tok.String()), dec.StackPointer())
 		}
 		if dec.StackDepth() > MaxArgumentDepth {
 			return fmt.Errorf("it is nested deeper than %d", MaxArgumentDepth)

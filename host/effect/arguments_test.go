@@ -143,3 +143,14 @@ func TestAnApprovalIsOfTheCanonicalArguments(t *testing.T) {
 		t.Error("another document has the same digest")
 	}
 }
+
+// A number that is refused is told whole or by its length: a part of a secret of digits could not be hidden any more.
+func TestANumberIsNotToldInPart(t *testing.T) {
+	const secret = "839205718264"
+	for before := range 60 {
+		_, err := effect.ParseArguments([]byte(`{"n":` + strings.Repeat("1", before+20) + secret + "}"))
+		if err == nil || strings.Contains(strings.ReplaceAll(err.Error(), secret, ""), secret[:3]) {
+			t.Fatal(err)
+		}
+	}
+}

@@ -170,7 +170,7 @@ func (s *Source) Store() Store { return Store(s.must(prefixStore)) }
 // MalformedError reports text that is not an id of the wanted kind.
 type MalformedError struct {
 	Kind string // what was wanted: "session", "turn", ...
-	Text string // the offending text, cut to 80 bytes
+	Text string // the offending text; of one over 80 bytes its length
 }
 
 // Error says what was wanted and what the right form is.
@@ -185,10 +185,15 @@ func parse(kind, prefix, text string) (string, error) {
 			return text, nil
 		}
 	}
+	return "", malformed(kind, text)
+}
+
+// malformed tells a text whole or not at all: of a part of it nobody could tell that it is one of a secret.
+func malformed(kind, text string) error {
 	if len(text) > 80 {
-		text = text[:80]
+		text = fmt.Sprintf("a text of %d bytes", len(text))
 	}
-	return "", &MalformedError{Kind: kind, Text: text}
+	return &MalformedError{Kind: kind, Text: text}
 }
 
 // ParseSession reads a session id. A wrong form is a [*MalformedError].
@@ -234,11 +239,11 @@ const requestLimit = 200
 // one that [Source.Request] made, because clients bring their own idempotency keys.
 func ParseRequest(text string) (Request, error) {
 	if text == "" || len(text) > requestLimit {
-		return "", &MalformedError{Kind: "request", Text: text[:min(len(text), 80)]}
+		return "", malformed("request", text)
 	}
 	for i := range len(text) {
 		if text[i] <= ' ' || text[i] > '~' {
-			return "", &MalformedError{Kind: "request", Text: text[:min(len(text), 80)]}
+			return "", malformed("request", text)
 		}
 	}
 	return Request(text), nil

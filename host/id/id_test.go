@@ -80,3 +80,18 @@ func TestRequestKeysAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// A text that is no id is told whole or by its length: a part of a secret could not be hidden any more.
+func TestWhatIsNoIDIsNotToldInPart(t *testing.T) {
+	const secret = "correct-horse-battery-staple"
+	for before := range 120 {
+		text := strings.Repeat("x", before) + secret
+		_, session := id.ParseSession(text)
+		_, request := id.ParseRequest(text + "\n")
+		for _, err := range []error{session, request} {
+			if err == nil || strings.Contains(strings.ReplaceAll(err.Error(), secret, ""), secret[:3]) {
+				t.Fatal(err)
+			}
+		}
+	}
+}

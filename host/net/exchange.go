@@ -53,6 +53,7 @@ func (p *PluginHTTP) Do(ctx context.Context, req wire.HTTPRequest, body []byte) 
 		x.max = req.MaxBytes
 	}
 	if p.leaks(req, body) { // before anything is read: no part of it may be on record
+		x.method = ""
 		return p.deny(ctx, x, nil, refuse(SecretInRequest, "it holds a secret of the host's, which a plugin may not send"))
 	}
 	var fault *wire.Fault
@@ -96,7 +97,7 @@ func (p *PluginHTTP) leaks(req wire.HTTPRequest, body []byte) bool {
 	if p.call.Holds == nil {
 		return false
 	}
-	if p.call.Holds([]byte(req.URL)) || p.call.Holds(body) {
+	if p.call.Holds([]byte(req.URL)) || p.call.Holds([]byte(req.Method)) || p.call.Holds(body) {
 		return true
 	}
 	for name, values := range req.Headers {
@@ -238,5 +239,11 @@ func faultf(code wire.Code, format string, args ...any) (wire.HTTPReply, []byte,
 	return wire.HTTPReply{Fault: &wire.Fault{Code: code, Message: fmt.Sprintf(format, args...)}}, nil, nil
 }
 
-// shown cuts a method that a guest made up.
-func shown(method string) string { return fmt.Sprintf("%.16s", method) }
+// shown is a method as it is on record: whole, or that it is none. Of a part of one that a guest made up, nobody could tell
+// that it is a part of a secret.
+func shown(method string) string {
+	if len(method) > 16 {
+		return "(none)"
+	}
+	return method
+}

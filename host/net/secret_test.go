@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/b3abf3ee/portcullis/policy/egress"
 	"github.com/b3abf3ee/portcullis/policy/redact"
 	"github.com/b3abf3ee/portcullis/policy/redact/redacttest"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
@@ -38,6 +39,7 @@ func TestARequestWithASecretOfTheHostIsRefused(t *testing.T) {
 			"host":   {wire.HTTPRequest{Method: "GET", URL: "https://" + text + ".a.example/"}, ""},
 			"header": {wire.HTTPRequest{Method: "GET", URL: "https://a.example/", Headers: map[string][]string{"X-One": {"a", text}}}, ""},
 			"name":   {wire.HTTPRequest{Method: "GET", URL: "https://a.example/", Headers: map[string][]string{text: {"a"}}}, ""},
+			"method": {wire.HTTPRequest{Method: text, URL: "https://a.example/"}, ""},
 			"body":   {wire.HTTPRequest{Method: "POST", URL: "https://a.example/"}, `{"note":"` + text + `"}`},
 		} {
 			reply, _, err := p.Do(t.Context(), r.req, []byte(r.body))
@@ -54,14 +56,35 @@ func TestARequestWithASecretOfTheHostIsRefused(t *testing.T) {
 		t.Errorf("%d connections, %d questions to name servers", len(w.dials()), w.questions())
 	}
 	for _, d := range b.all() {
-		if d.Allowed || d.Reason != SecretInRequest || d.Origin != "" {
+		if d.Allowed || d.Reason != SecretInRequest || d.Origin != "" || d.Method != "" && d.Method != "GET" && d.Method != "POST" {
 			t.Errorf("on record: %+v", d)
 		}
 	}
-	if n := len(b.all()); n != 6*len(redacttest.Thirty()) {
+	if n := len(b.all()); n != 7*len(redacttest.Thirty()) {
 		t.Errorf("%d records", n)
 	}
 	if reply, _ := do(t, p, wire.HTTPRequest{Method: "POST", URL: "https://a.example/?q=7Vd"}, "nothing"); reply.Fault != nil || reply.Status != http.StatusOK {
 		t.Errorf("a request without it: %+v", reply)
+	}
+}
+
+// A method that a plugin made up is on record and in the refusal whole or not at all: of a part of it nobody could tell that
+// it is one of a secret.
+func TestAMethodIsToldWholeOrNotAtAll(t *testing.T) {
+	const token = "correct-horse-battery-staple"
+	w, b := newWorld(t), &book{}
+	w.name("a.example", public)
+	p := plugin(t, w.gate(b), anywhere(t))
+	for before := range 20 {
+		reply, _ := do(t, p, wire.HTTPRequest{Method: strings.Repeat("x", before) + token, URL: "https://a.example/"}, "")
+		faulty(t, reply, wire.CodeDenied, string(egress.MethodNotAllowed))
+		if strings.Contains(reply.Fault.Message, token[:3]) {
+			t.Errorf("the fault says %q", reply.Fault.Message)
+		}
+	}
+	for _, d := range b.all() {
+		if strings.Contains(d.Method, token[:3]) || d.Allowed {
+			t.Errorf("on record: %+v", d)
+		}
 	}
 }

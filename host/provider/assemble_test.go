@@ -74,13 +74,10 @@ func TestMadeUpIdsDependOnThePlaceInTheConversation(t *testing.T) {
 
 func TestScrubRemovesSecretsAndShapes(t *testing.T) {
 	for in, want := range map[string]string{
-		"key sk-secret-1 twice sk-secret-1":            "key [redacted] twice [redacted]",
-		"a\r\nb\x1b[31m\tc":                            "a b [31m c",
-		"\xff\xfe ok":                                  "ok",
-		strings.Repeat("é", 300):                       strings.Repeat("é", 300),
-		strings.Repeat("é", 400):                       "...", // it may be one secret
-		strings.Repeat("é ", 400):                      strings.Repeat("é ", 150)[:3*150-1] + "...",
-		strings.Repeat("é", 290) + " another's-secret": strings.Repeat("é", 290) + "...",
+		"key sk-secret-1 twice sk-secret-1":        "key [redacted] twice [redacted]",
+		"a\r\nb\x1b[31m\tc\x00\u0085d":             "a\r\nb [31m\tc  d",
+		" \xff\xfe ok\n":                           "ok",
+		"two  words\n" + strings.Repeat("é", 4000): "two  words\n" + strings.Repeat("é", 4000),
 	} {
 		if got := provider.Scrub(in, "sk-secret-1", ""); got != want {
 			t.Errorf("%q became %q", in, got)

@@ -62,8 +62,9 @@ type Error struct {
 	RetryAfter time.Duration
 	// RequestID is the vendor's name for the request.
 	RequestID string
-	// Sentence says what went wrong and what to do. It holds no secret: adapters
-	// pass vendor text through [Scrub].
+	// Sentence says what went wrong and what to do. It does not hold the key:
+	// adapters pass vendor text through [Scrub]. What a vendor said is in it whole,
+	// up to 64 KiB: hide what else is secret, then cut it.
 	Sentence string
 	// Cause is a context error or an error made by this module, never one from a
 	// library: those may quote a request.
@@ -103,33 +104,21 @@ func (e *Error) Unwrap() error { return e.Cause }
 // Retryable is [ErrorKind.Retryable] of the kind.
 func (e *Error) Retryable() bool { return e.Kind.Retryable() }
 
-// scrubbedRunes is how much of a vendor's own words an error carries.
-const scrubbedRunes = 300
-
 // Scrub makes foreign text fit for an error: every occurrence of a secret
-// becomes "[redacted]", control characters become spaces, the rest is cut between
-// words at 300 runes: whoever hides other secrets in it would not find a part of
-// one. Secrets shorter than four bytes are ignored: replacing them would
-// only shred the text.
+// becomes "[redacted]", and control characters but line ends and tabs become
+// spaces. Secrets shorter than four bytes are ignored: replacing them would only
+// shred the text. Nothing is cut and no white space is squeezed: whoever hides
+// other secrets in it would not find what was changed, and does both afterwards.
 func Scrub(text string, secrets ...string) string {
 	for _, s := range secrets {
 		if len(s) >= 4 {
 			text = strings.ReplaceAll(text, s, "[redacted]")
 		}
 	}
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == unicode.ReplacementChar {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' || r == unicode.ReplacementChar {
 			return ' '
 		}
 		return r
-	}, text)
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > scrubbedRunes {
-		end := scrubbedRunes
-		for end > 0 && runes[end] != ' ' {
-			end--
-		}
-		text = string(runes[:end]) + "..."
-	}
-	return text
+	}, text))
 }

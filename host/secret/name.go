@@ -12,7 +12,7 @@ type Name string
 
 // NameError says why a text is no name for a secret.
 type NameError struct {
-	Text string // cut to 64 bytes
+	Text string // of one over 64 bytes its length: a part of a value could not be hidden any more
 	Want string
 }
 
@@ -21,7 +21,12 @@ func (e *NameError) Error() string { return fmt.Sprintf("secret: name %q %s", e.
 
 // ParseName reads a name. The error is a [*NameError].
 func ParseName(text string) (Name, error) {
-	bad := func(want string) (Name, error) { return "", &NameError{text[:min(len(text), 64)], want} }
+	bad := func(want string) (Name, error) {
+		if len(text) > 64 {
+			return "", &NameError{fmt.Sprintf("a text of %d bytes", len(text)), want}
+		}
+		return "", &NameError{text, want}
+	}
 	switch {
 	case text == "" || len(text) > 64 || strings.ContainsFunc(text, func(c rune) bool { return !nameRune(c) }) || text[0] >= '0' && text[0] <= '9':
 		return bad("must be 1 to 64 letters, digits and _, and begin with no digit")

@@ -326,3 +326,13 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// A text that is no name is told whole or by its length: whoever typed a value there must not find a part of it.
+func TestWhatIsNoNameIsNotToldInPart(t *testing.T) {
+	const secret = "correct-horse-battery-staple"
+	for before := range 120 {
+		if _, err := ParseName(strings.Repeat("x", before) + secret); err == nil || strings.Contains(strings.ReplaceAll(err.Error(), secret, ""), secret[:3]) {
+			t.Fatal(err)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/host/binding"
@@ -151,9 +152,15 @@ func unreadable(err error) effect.Outcome {
 	return effect.Outcome{Status: effect.Failed, Reason: "tasks_unreadable", Detail: err.Error()}
 }
 
-// unknown is the one answer to what does not exist and to what is another's.
+// unknown is the one answer to what does not exist and to what is another's. The name is told whole or not at all: a part of a
+// secret could not be hidden any more.
 func unknown(text string) effect.Outcome {
-	return effect.Outcome{Status: effect.Failed, Reason: "task_not_found", Detail: fmt.Sprintf("this session has no task %.40q: task.list lists them", text)}
+	if len(text) > 40 {
+		text = "of that name"
+	} else {
+		text = strconv.Quote(text)
+	}
+	return effect.Outcome{Status: effect.Failed, Reason: "task_not_found", Detail: "this session has no task " + text + ": task.list lists them"}
 }
 
 func (s Tools) list(ctx context.Context, call effect.Call, a arguments) (any, effect.Outcome) {

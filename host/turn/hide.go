@@ -3,6 +3,7 @@ package turn
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/b3abf3ee/portcullis/host/provider"
 	"github.com/b3abf3ee/portcullis/policy/redact"
@@ -106,4 +107,18 @@ func (w *work) known() redact.Set {
 		return w.a.plan.Setup.Known
 	}
 	return w.catalog.Redactor()
+}
+
+// maxSentence is how many bytes of a sentence are told.
+const maxSentence = 2048
+
+// told is a sentence as it is shown: on one line and cut between words. A vendor's words may be in it, so that what is
+// secret is hidden before anything else is done to it.
+func (w *work) told(to redact.Audience, sentence string) string {
+	said := strings.Join(strings.Fields(w.known().Text(to, sentence)), " ")
+	if len(said) <= maxSentence {
+		return said
+	}
+	end := strings.LastIndexByte(said[:maxSentence+1], ' ')
+	return strings.ToValidUTF8(said[:max(end, 0)], "") + "..."
 }

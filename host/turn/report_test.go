@@ -96,3 +96,39 @@ func TestAVendorsRequestIDShowsNoSecret(t *testing.T) {
 		}
 	}
 }
+
+// A vendor's sentence of an error is its own text, too: neither the cut nor the squeezing of white space spoils the look
+// for what is secret in it.
+func TestAVendorsSentenceShowsNoSecret(t *testing.T) {
+	const secret = "correct horse  battery\nstaple"
+	var vendor string
+	w := newWorld(t, func(context.Context, int, provider.Request) (provider.Response, error) {
+		return provider.Response{}, &provider.Error{Kind: provider.KindRefused, Sentence: provider.Scrub("no; the server said: " + vendor)}
+	})
+	var err error
+	if w.plan.Setup.Known, err = (redact.Set{}).With(redact.NewSecret("KEY", secret)); err != nil {
+		t.Fatal(err)
+	}
+	run := turn.New(w.cfg)
+	for _, before := range []int{0, 240, 270, 280, 290, 1000, 1970, 1980, 1990, 2000, 2010, 2020, 2030, 2040, 9000} {
+		vendor = strings.Repeat("x ", before)[:before] + secret + " and more"
+		res, err := run.Run(t.Context(), ask("go"), turn.Observer{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.want(res, turn.Failed, "provider_refused")
+		scope, err := w.cfg.Authority.Session(t.Context(), authority.OperatorFacts("look"), res.Session())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended, err := w.store.Events(t.Context(), scope, turn.EventQuery{Turn: res.Turn(), Kind: event.TurnFinished, Limit: 10})
+		if err != nil || len(ended) != 1 {
+			t.Fatal(ended, err)
+		}
+		for _, is := range []string{res.Sentence(), ended[0].Field("why")} {
+			if strings.Contains(is, "correct") || strings.Contains(is, "staple") || !strings.Contains(is, "the server said: ") || len(is) > 2048+len("...") {
+				t.Errorf("with %d bytes before it: %d bytes, %q", before, len(is), is[max(0, len(is)-60):])
+			}
+		}
+	}
+}

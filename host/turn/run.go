@@ -209,7 +209,7 @@ func (x *Execution) finish(ctx context.Context, a *admitted, w *work, end ending
 	}
 	return Result{&result{
 		turn: a.turn, session: a.session, request: a.req.Key, core: a.plan.Core.ID, revision: a.plan.Core.Revision,
-		outcome: end.outcome, reason: end.reason, sentence: w.known().Text(redact.ForOperator, end.sentence), reply: end.reply,
+		outcome: end.outcome, reason: end.reason, sentence: w.told(redact.ForOperator, end.sentence), reply: end.reply,
 		effects: w.effects, usage: w.usage, steps: w.steps, duration: now.Sub(a.started),
 	}}, nil
 }
@@ -224,7 +224,7 @@ func (x *Execution) terminal(ctx context.Context, a *admitted, w *work, end endi
 			event.F("outcome", string(end.outcome)), event.F("reason", end.reason),
 			event.F("steps", fmt.Sprint(w.steps)), event.F("effects", fmt.Sprint(len(w.effects))),
 			event.F("context", contextWord(w.degraded)),
-			event.F("why", w.known().Text(redact.ForEvent, end.sentence)),
+			event.F("why", w.told(redact.ForEvent, end.sentence)),
 		},
 	}
 	owed := x.deliveries(a, end)

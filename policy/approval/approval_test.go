@@ -442,3 +442,21 @@ func TestAnotherRuleIsAnotherPolicy(t *testing.T) {
 		}
 	}
 }
+
+// A word that is none is told whole or by its length: a part of a secret could not be hidden any more.
+func TestWhatIsNoRuleIsNotToldInPart(t *testing.T) {
+	const secret = "correct-horse-battery-staple"
+	for before := range 120 {
+		text := strings.Repeat("x", before) + secret
+		_, mode := approval.ParseMode(text)
+		_, faults := approval.Compile(approval.Rules{
+			Tools: []approval.Rule{{Key: text, Mode: "deny"}, {Key: "t", Mode: text}}, Capabilities: []approval.Rule{{Key: text, Mode: text}},
+			Risks: []approval.Rule{{Key: text, Mode: "deny"}},
+		}, approval.Known{})
+		for _, err := range []error{mode, faults} {
+			if strings.Contains(strings.ReplaceAll(err.Error(), secret, ""), secret[:3]) {
+				t.Fatal(err)
+			}
+		}
+	}
+}

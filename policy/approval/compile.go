@@ -94,7 +94,7 @@ func (c *compiler) fault(at Position, code Code, sentence string, args ...any) {
 func (c *compiler) rule(name string, r Rule) *rule {
 	mode, err := ParseMode(r.Mode)
 	if err != nil {
-		c.fault(r.At, UnknownMode, "%s: %q is no mode: write auto, prompt or deny", name, cut(r.Mode))
+		c.fault(r.At, UnknownMode, "%s: %q is no mode: write auto, prompt or deny", name, told(r.Mode))
 	}
 	return &rule{name: name, mode: mode, at: r.At}
 }
@@ -110,9 +110,9 @@ func (c *compiler) add(r, before *rule) bool {
 }
 
 func (c *compiler) tool(in Rule) {
-	r := c.rule("tools: "+cut(in.Key), in)
+	r := c.rule("tools: "+told(in.Key), in)
 	if !slices.ContainsFunc(c.known.Tools, func(e Entry) bool { return e.Tool == in.Key }) {
-		c.fault(in.At, UnknownTool, "no tool is named %q: %s", cut(in.Key), c.toolNames())
+		c.fault(in.At, UnknownTool, "no tool is named %q: %s", told(in.Key), c.toolNames())
 		return
 	}
 	if c.add(r, c.out.tools[in.Key]) {
@@ -121,7 +121,7 @@ func (c *compiler) tool(in Rule) {
 }
 
 func (c *compiler) capability(in Rule) {
-	r := c.rule("capabilities: "+cut(in.Key), in)
+	r := c.rule("capabilities: "+told(in.Key), in)
 	p, err := parsePattern(in.Key)
 	if err != nil {
 		c.fault(in.At, UnknownCapability, "%s", err)
@@ -138,10 +138,10 @@ func (c *compiler) capability(in Rule) {
 }
 
 func (c *compiler) risk(in Rule) {
-	r := c.rule("risks: "+cut(in.Key), in)
+	r := c.rule("risks: "+told(in.Key), in)
 	risk, err := ParseRisk(in.Key)
 	if err != nil {
-		c.fault(in.At, UnknownRisk, "%q is no risk: write low, medium, high or critical", cut(in.Key))
+		c.fault(in.At, UnknownRisk, "%q is no risk: write low, medium, high or critical", told(in.Key))
 		return
 	}
 	if c.add(r, c.out.risks[risk]) {
@@ -166,4 +166,10 @@ func (c *compiler) toolNames() string {
 	return "known are " + strings.Join(names, ", ")
 }
 
-func cut(s string) string { return strings.ToValidUTF8(s[:min(len(s), 80)], "?") }
+// told is what a file says, whole or not at all: a part of a secret could not be hidden any more.
+func told(s string) string {
+	if len(s) > 80 {
+		return fmt.Sprintf("a text of %d bytes", len(s))
+	}
+	return strings.ToValidUTF8(s, "?")
+}

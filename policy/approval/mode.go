@@ -31,7 +31,7 @@ func risks() []string { return []string{"", "low", "medium", "high", "critical"}
 // WordError reports a word that is none of the known ones.
 type WordError struct {
 	Kind string // "mode" or "risk"
-	Word string // cut to 40 bytes
+	Word string // of one over 40 bytes its length: a part of a secret could not be hidden any more
 	Want string
 }
 
@@ -58,7 +58,10 @@ func word(known []string, kind, text, want string) (int, error) {
 			return i, nil
 		}
 	}
-	return 0, &WordError{kind, text[:min(len(text), 40)], want}
+	if len(text) > 40 {
+		text = fmt.Sprintf("a text of %d bytes", len(text))
+	}
+	return 0, &WordError{kind, text, want}
 }
 
 // Valid reports whether m is one of the three.

@@ -324,3 +324,13 @@ func FuzzParseGrant(f *testing.F) {
 		}
 	})
 }
+
+// A text that is no capability is told whole or by its length: a part of a secret could not be hidden any more.
+func TestWhatIsNoCapabilityIsNotToldInPart(t *testing.T) {
+	const secret = "correct-horse-battery-staple"
+	for before := range 120 {
+		if _, err := capability.ParseGrant(strings.Repeat("x", before) + secret); err == nil || strings.Contains(strings.ReplaceAll(err.Error(), secret, ""), secret[:3]) {
+			t.Fatal(err)
+		}
+	}
+}

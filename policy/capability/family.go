@@ -66,7 +66,7 @@ func lookup(name string) (family, bool) {
 
 // SyntaxError reports text that is not a capability or grant. Want says what to write instead.
 type SyntaxError struct {
-	Text string // what was read, cut to 80 bytes
+	Text string // what was read; of more than 80 bytes its length: a part of a secret could not be hidden any more
 	Want string
 }
 
@@ -74,7 +74,10 @@ type SyntaxError struct {
 func (e *SyntaxError) Error() string { return fmt.Sprintf("capability %q: %s", e.Text, e.Want) }
 
 func bad(text, want string, args ...any) error {
-	return &SyntaxError{strings.ToValidUTF8(text[:min(len(text), 80)], "?"), fmt.Sprintf(want, args...)}
+	if len(text) > 80 {
+		text = fmt.Sprintf("a text of %d bytes", len(text))
+	}
+	return &SyntaxError{strings.ToValidUTF8(text, "?"), fmt.Sprintf(want, args...)}
 }
 
 // unknown names the nearest family, because a misspelt capability that is silently never granted costs an hour.

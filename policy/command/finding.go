@@ -1,7 +1,5 @@
 package command
 
-import "strings"
-
 // Kind is what a finding is about.
 type Kind string
 
@@ -25,7 +23,7 @@ const (
 type Finding struct {
 	Kind    Kind
 	Program string // as the table knows it: "git"
-	Word    string // the word that matched, at most 80 bytes; the program itself for a whole program
+	Word    string // the word that matched; of one over 80 bytes what it was matched by; the program itself for a whole program
 	Why     string // one sentence part: "runs the command it names"
 	Source  string // where the row comes from
 }
@@ -45,11 +43,12 @@ type Line struct {
 	Stdin bool     // whether it is given standard input
 }
 
-// clip bounds a word for a sentence.
-func clip(s string) string {
+// word is w where it is short enough for a sentence, else what it was matched by: a secret that was cut through would not be
+// found by whoever hides what is secret in the sentence.
+func word(w, by string) string {
 	const limit = 80
-	if len(s) <= limit {
-		return s
+	if len(w) <= limit {
+		return w
 	}
-	return strings.ToValidUTF8(s[:limit], "") + "…"
+	return by + "…"
 }

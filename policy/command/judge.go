@@ -26,14 +26,14 @@ func Judge(l Line) []Finding {
 	for i, w := range l.Words {
 		if inner := programs([]string{w}); known(inner) {
 			if tried++; tried > maxInner {
-				j.add(Finding{Code, names[0], clip(w), "is followed by more programs than can be judged", "this package"})
+				j.add(Finding{Code, names[0], word(w, names[0]), "is followed by more programs than can be judged", "this package"})
 				break
 			}
 			j.program(inner, l.Words[i+1:])
 		}
 		if name, _, sets := strings.Cut(w, "="); sets && ValidVariable(name) {
 			if why, refused := RefusedVariable(name); refused {
-				j.add(Finding{Code, names[0], clip(w), "sets a variable that " + why, "variables"})
+				j.add(Finding{Code, names[0], word(w, name+"="), "sets a variable that " + why, "variables"})
 			}
 		}
 	}
@@ -64,8 +64,8 @@ func (j *judging) program(names, words []string) {
 			j.add(Finding{r.kind, name, name, r.why, r.source})
 			continue
 		}
-		if w, ok := r.match(words, j.line.Stdin); ok {
-			j.add(Finding{r.kind, name, clip(w), r.why, r.source})
+		if w, by, ok := r.match(words, j.line.Stdin); ok {
+			j.add(Finding{r.kind, name, word(w, by), r.why, r.source})
 		}
 	}
 }
@@ -82,10 +82,10 @@ func (r rule) names(names []string) (string, bool) {
 	return "", false
 }
 
-// match finds the first word that the row is about.
-func (r rule) match(words []string, stdin bool) (string, bool) {
+// match finds the first word that the row is about, and what of the row it is matched by.
+func (r rule) match(words []string, stdin bool) (w, by string, ok bool) {
 	if r.stdin && stdin {
-		return "(standard input)", true
+		return "(standard input)", "", true
 	}
 	if r.global {
 		words = r.before(words)
@@ -93,25 +93,25 @@ func (r rule) match(words []string, stdin bool) (string, bool) {
 	if r.sub != "" {
 		at := slices.IndexFunc(words, func(w string) bool { return slices.Contains(strings.Fields(r.sub), w) })
 		if at < 0 {
-			return "", false
+			return "", "", false
 		}
 		if r.flags == "" && r.begins == "" {
-			return words[at], true
+			return words[at], words[at], true
 		}
 	}
 	for i, w := range words {
 		for _, f := range strings.Fields(r.flags) {
 			if flagged(w, f) || r.bundle && i == 0 && !strings.HasPrefix(w, "-") && len(f) == 2 && strings.Contains(w, f[1:]) {
-				return w, true
+				return w, f, true
 			}
 		}
 		for _, b := range strings.Fields(r.begins) {
 			if strings.HasPrefix(w, b) {
-				return w, true
+				return w, b, true
 			}
 		}
 	}
-	return "", false
+	return "", "", false
 }
 
 // before is the words in front of the sub-command. The options of r.values take the word behind them along.

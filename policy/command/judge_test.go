@@ -76,6 +76,33 @@ func TestWhatIsFoundInACommandLine(t *testing.T) {
 	}
 }
 
+// A word is told whole or by what it was matched by: what is secret in it is hidden later, and a part of it would not be found.
+func TestNoWordIsToldInPart(t *testing.T) {
+	const secret = "correct-horse-battery-staple"
+	for _, words := range [][]string{
+		{"git", "--config-env=x=%"},
+		{"git", "-chttp.extraheader=%"},
+		{"sh", "-c%"},
+		{"env", "LD_PRELOAD=%"},
+		{"find", "-exec%", "x"},
+		append([]string{"env"}, append(slices.Repeat([]string{"sh"}, 40), "/%/sh")...),
+		{"tar", "--to-command=%"},
+		{"ssh", "-oProxyCommand=%"},
+	} {
+		for before := range 120 {
+			own := slices.Clone(words)
+			for i, w := range own {
+				own[i] = strings.ReplaceAll(w, "%", strings.Repeat("x", before)+secret)
+			}
+			for _, f := range command.Judge(command.Line{Names: own[:1], Words: own[1:]}) {
+				if said := strings.ReplaceAll(f.String(), secret, ""); strings.Contains(said, secret[:3]) || len(f.Word) > 100 {
+					t.Fatalf("%q: %q", own, f.String())
+				}
+			}
+		}
+	}
+}
+
 func TestVariablesThatNobodyMaySet(t *testing.T) {
 	for _, name := range strings.Fields(`LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT ld_preload DYLD_INSERT_LIBRARIES GLIBC_TUNABLES NODE_OPTIONS NODE_PATH PYTHONPATH
 		PYTHONSTARTUP PYTHONHOME PERL5OPT PERL5LIB RUBYOPT RUBYLIB BASH_ENV ENV SHELLOPTS PS4 IFS PROMPT_COMMAND BASH_FUNC_ls GIT_SSH_COMMAND GIT_SSH GIT_EXEC_PATH

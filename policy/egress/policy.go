@@ -69,6 +69,14 @@ func noHost(t Target) Verdict {
 	return refuse(HostNotAllowed, "no rule allows the host "+t.host)
 }
 
+// named is a method inside a sentence: one that a rule could name. Any other is a caller's own text.
+func named(method string) string {
+	if knownMethod(method) {
+		return "the method " + method
+	}
+	return "a method that is none of GET HEAD POST PUT PATCH DELETE OPTIONS"
+}
+
 // judge returns the verdict of one rule and how far the request came: 0 host, 1 port, 2 method, 3 path, 4 allowed.
 func (r Rule) judge(method string, t Target) (Verdict, int) {
 	v, stage := Verdict{Rule: r.String()}, 0
@@ -80,7 +88,7 @@ func (r Rule) judge(method string, t Target) (Verdict, int) {
 		v.Sentence = fmt.Sprintf("the rule for %s does not allow %s on port %d", r.Host, t.scheme, t.port)
 	case !r.matchesMethod(method):
 		stage, v.Reason = 2, MethodNotAllowed
-		v.Sentence = fmt.Sprintf("the rule for %s does not allow the method %.16q", r.Host, method)
+		v.Sentence = fmt.Sprintf("the rule for %s does not allow %s", r.Host, named(method))
 	case r.PathPrefix != "" && hidesPath(t.path):
 		stage, v.Reason = 3, NonCanonicalPath
 		v.Sentence = fmt.Sprintf("the rule for %s holds a path prefix, and the path has encoded slashes, dots or controls", r.Host)

@@ -50,7 +50,7 @@ func bounds(t *testing.T, v Vendor) {
 			}
 		}, nil)
 		e := want(t, err, provider.KindOverloaded)
-		if len(e.Error()) > 2000 {
+		if len(e.Error()) > 64<<10+2000 {
 			t.Errorf("the error is %d bytes long", len(e.Error()))
 		}
 	})
