@@ -113,6 +113,8 @@ func (s *shell) advise(ctx context.Context, h *host.Host, coreID string, r *effe
 	case r.Status == effect.Invalid && r.Remedy == "" && r.Plugin != "":
 		plugin, _ := target(r.Plugin)
 		r.Remedy = "`portcullis plugin inspect " + plugin + "` shows the arguments"
+	case r.Reason == "guest_trap" && r.Remedy == "" && s.flags.logLevel != "debug":
+		r.Remedy = "add --log-level debug, which shows the stack that the plugin left, if it left one"
 	case r.Status == effect.NotFound && r.Plugin == "" && r.Remedy == "":
 		var err error
 		r.Remedy, err = findTool(ctx, h, coreID, r.Tool)

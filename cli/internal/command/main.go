@@ -36,7 +36,7 @@ func Main(ctx context.Context, args []string, p console.Process) int {
 
 	app := s.tree()
 	// Whether failures are a document must be known before the line is understood: it may be the line that fails.
-	s.out = console.NewPrinter(p, asksForJSON(args), p.Env("NO_COLOR") == "")
+	s.out = console.NewPrinter(p, asksForJSON(args), colours(p.Env))
 	s.out.Type(console.Typing{Program: p.Typed})
 	if unfinished, ok := completes(args); ok {
 		for _, word := range s.suggest(ctx, complete(app, unfinished)) {
@@ -194,11 +194,14 @@ func (s *shell) globalFlags() []cli.Flag {
 		&cli.StringFlag{Name: "home", Usage: "`DIR` with configuration, plugins and database", DefaultText: "$PORTCULLIS_HOME, else ~/.portcullis"},
 		&cli.StringFlag{Name: "workspace", Usage: "`DIR` that file tools are confined to", DefaultText: "the core's own"},
 		&cli.BoolFlag{Name: "json", Usage: "print one JSON document instead of text"},
-		&cli.BoolFlag{Name: "no-color", Usage: "print no colours; so does $NO_COLOR"},
+		&cli.BoolFlag{Name: "no-color", Usage: "print no colours; so do $NO_COLOR and TERM=dumb"},
 		&cli.StringFlag{Name: "log-format", Usage: "write the log as `FORMAT`: text or json", Value: "text"},
 		&cli.StringFlag{Name: "log-level", Usage: "log to stderr from `LEVEL` on: debug, info, warn, error or off", Value: "warn"},
 	}
 }
+
+// colours reports whether the environment lets a terminal have colours: one that calls itself dumb prints the codes.
+func colours(env func(string) string) bool { return env("NO_COLOR") == "" && env("TERM") != "dumb" }
 
 // logLevels are what --log-level takes.
 func logLevels() []string { return []string{"debug", "info", "warn", "error", "off"} }
@@ -219,7 +222,7 @@ func (s *shell) readGlobals(c *cli.Context) error {
 	default:
 		return usage("log format %q is not one of text, json", format)
 	}
-	s.out = console.NewPrinter(s.proc, c.Bool("json"), !c.Bool("no-color") && s.proc.Env("NO_COLOR") == "")
+	s.out = console.NewPrinter(s.proc, c.Bool("json"), !c.Bool("no-color") && colours(s.proc.Env))
 	s.out.Type(console.Typing{Program: s.proc.Typed, Home: s.flags.home})
 	return nil
 }

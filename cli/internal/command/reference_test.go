@@ -73,7 +73,7 @@ which a JSON reader reads as the same character.
 |---|---|
 | ` + "`PORTCULLIS_HOME`" + ` | the home, unless ` + "`--home`" + ` names one |
 | ` + "`PORTCULLIS_CACHE`" + ` | an absolute folder for compiled plugins, instead of ` + "`cache/`" + ` below the home, and of ` + "`portcullis/compiled`" + ` below the user's cache folder for builds and the quickstart |
-| ` + "`NO_COLOR`" + ` | print no colours |
+| ` + "`NO_COLOR`" + ` | print no colours; so does ` + "`TERM=dumb`" + ` |
 
 `
 

@@ -158,6 +158,11 @@ func (s *shell) secretsRotate(c *cli.Context) error {
 // changeSecret reads NAME and its content and applies do. The audit record comes first: a change that cannot be
 // recorded is not made.
 func (s *shell) changeSecret(c *cli.Context, kind event.Kind, do func(context.Context, *secret.Vault, secret.Name, secret.Content) (string, error)) error {
+	if c.Args().Len() > 1 { // what stands there is most likely the value, so it is not repeated
+		p := usage("%s takes the value on standard input, or asks for it: an argument can be read by other users and stays in the shell's history", c.Command.HelpName)
+		p.Remedy = "type `" + c.Command.HelpName + " NAME`; what was typed as an argument is best replaced at its source"
+		return p
+	}
 	home, err := s.existing(c)
 	if err != nil {
 		return err
