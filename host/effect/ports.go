@@ -136,7 +136,8 @@ type Finished struct {
 	Duration time.Duration
 }
 
-// Journal makes effects durable. Each method is one transaction and appends the given audit record in it.
+// Journal makes effects durable. Each method is one transaction and appends the given audit record in it, with the session, turn
+// and name of the effect.
 type Journal interface {
 	// EffectStarted stores the intent and uses the approval that it names, in one transaction: nothing starts by a grant
 	// that its plugin does not have any more; an effect that needed an approval

@@ -48,7 +48,7 @@ func (s *Store) EffectStarted(ctx context.Context, e effect.Started, r event.Rec
 	if found && q.Used.IsZero() {
 		q.Used = rule.Millis(e.At)
 	}
-	s.audit(r)
+	s.audit(rule.OfEffect(r, e.Session, e.Turn, e.Effect))
 	return effect.Begun, nil
 }
 
@@ -85,7 +85,7 @@ func (s *Store) EffectFinished(ctx context.Context, f effect.Finished, r event.R
 	if err != nil {
 		return fmt.Errorf("memory: finish effect %s: %w", f.Effect, err)
 	}
-	s.audit(r)
+	s.audit(rule.OfEffect(r, f.Session, f.Turn, f.Effect))
 	s.settleItself(s.effects[f.Effect], r.Trace)
 	return nil
 }

@@ -47,7 +47,7 @@ func (s *Store) EffectStarted(ctx context.Context, e effect.Started, r event.Rec
 			if err != nil {
 				return err
 			}
-			return s.audit(t, r)
+			return s.audit(t, rule.OfEffect(r, e.Session, e.Turn, e.Effect))
 		})
 	}
 	if err != nil {
@@ -102,7 +102,7 @@ func (s *Store) EffectFinished(ctx context.Context, f effect.Finished, r event.R
 			if err := t.finishEffect(f); err != nil {
 				return err
 			}
-			if err := s.audit(t, r); err != nil || f.Status != effect.Indeterminate {
+			if err := s.audit(t, rule.OfEffect(r, f.Session, f.Turn, f.Effect)); err != nil || f.Status != effect.Indeterminate {
 				return err
 			}
 			return s.settleItself(t, f.Effect, r.Trace)

@@ -33,8 +33,12 @@ func (s *Store) Events(ctx context.Context, by principal.Scope, q turn.EventQuer
 	if err != nil {
 		return nil, wrapf(err, "list audit records")
 	}
+	few, err := s.fewEffects(ctx, rc, q)
+	if err != nil {
+		return nil, wrapf(err, "list audit records")
+	}
 	out, err := pages(rc, q.Skip, q.Limit, func(session string, skip, limit int) ([]event.Record, error) {
-		query, args := eventQuery(q, session, rc)
+		query, args := eventQuery(q, session, rc, few)
 		rows, err := s.reader.rows(ctx, query, append(args, limit, skip)...)
 		return collect(rows, err, scanEvent)
 	}, func(a, b event.Record) int { return b.At.Compare(a.At) })
@@ -52,13 +56,30 @@ func everyTurns() []event.Kind {
 
 const rare = `e.kind NOT IN ('turn.started', 'turn.finished', 'effect.started', 'effect.finished')`
 
+// fewEffects is whether a listing of all records is of effects, of which there are few: then they are looked up by their turns,
+// as among all records they may be far between.
+func (s *Store) fewEffects(ctx context.Context, rc reach, q turn.EventQuery) (bool, error) {
+	if !rc.all || q.Session != "" || q.Turn != "" || q.Kind != event.EffectStarted && q.Kind != event.EffectFinished {
+		return false, nil
+	}
+	var n int
+	err := s.reader.row(ctx, `SELECT count(*) FROM (SELECT 1 FROM effects LIMIT ?) few`, maxFew+1).Scan(&n)
+	return n <= maxFew, err
+}
+
+const maxFew = 500
+
 // eventQuery builds one of the few statements that the filters make. Each begins at an index whose order is the
-// listing's.
-func eventQuery(q turn.EventQuery, session string, rc reach) (string, []any) {
+// listing's, but for that of few effects.
+func eventQuery(q turn.EventQuery, session string, rc reach, few bool) (string, []any) {
 	var (
 		where []string
 		args  []any
+		from  = `events e`
 	)
+	if few {
+		from, args = `(SELECT DISTINCT turn_id FROM effects LIMIT ?) few CROSS JOIN events e ON e.turn_id = few.turn_id`, append(args, 2*maxFew) // some may come between
+	}
 	add := func(condition string, values ...any) {
 		where, args = append(where, condition), append(args, values...)
 	}
@@ -86,7 +107,7 @@ func eventQuery(q turn.EventQuery, session string, rc reach) (string, []any) {
 		since = q.Since.UnixMilli()
 	}
 	add(`e.at >= ?`, since)
-	return `SELECT e.id, e.at, e.kind, e.principal_id, e.session_id, e.turn_id, e.effect_id, e.trace, e.fields FROM events e
+	return `SELECT e.id, e.at, e.kind, e.principal_id, e.session_id, e.turn_id, e.effect_id, e.trace, e.fields FROM ` + from + `
 		WHERE ` + strings.Join(where, ` AND `) + ` ORDER BY e.at DESC, e.seq DESC LIMIT ? OFFSET ?`, args
 }
 

@@ -39,7 +39,8 @@ func plan(ctx context.Context, db *sql.DB, query string) ([]string, error) {
 
 var (
 	// The leases hold running turns only, and j is the JSON list of a question's approvers.
-	bounded = regexp.MustCompile(`^SCAN (l|l USING .*|j VIRTUAL TABLE.*)$`)
+	// and few is a sub-query with a limit.
+	bounded = regexp.MustCompile(`^SCAN (l|l USING .*|j VIRTUAL TABLE.*|few)$`)
 	ordered = regexp.MustCompile(`^SCAN \w+ USING (COVERING )?INDEX `)
 	limited = regexp.MustCompile(`LIMIT \?( OFFSET \?)?\s*$`)
 )
@@ -48,7 +49,7 @@ var (
 func grows(query string, steps []string) []string {
 	// Leases are as many as turns that run, and a turn has four children at most, each in a session that is the child's alone.
 	few := slices.ContainsFunc(steps, func(s string) bool {
-		return s == "SCAN l" || strings.HasPrefix(s, "SCAN l ") || strings.HasPrefix(s, "SEARCH w USING INDEX session_owners_by_parent ")
+		return s == "CO-ROUTINE few" || s == "SCAN l" || strings.HasPrefix(s, "SCAN l ") || strings.HasPrefix(s, "SEARCH w USING INDEX session_owners_by_parent ")
 	})
 	sorts := slices.ContainsFunc(steps, func(s string) bool { return strings.HasPrefix(s, "USE TEMP B-TREE") }) && !few
 	var bad []string
@@ -57,6 +58,7 @@ func grows(query string, steps []string) []string {
 		case bounded.MatchString(step):
 		case ordered.MatchString(step) && limited.MatchString(query) && !sorts: // walks an index and stops at the limit, behind a bounded skip
 		case strings.HasPrefix(step, "SCAN CONSTANT ROW"):
+		case slices.Contains(steps, "CO-ROUTINE few") && strings.HasPrefix(step, "SCAN effects USING COVERING INDEX "): // up to its limit
 		case strings.HasPrefix(step, "SCAN"), strings.Contains(step, "AUTOMATIC"),
 			strings.HasPrefix(step, "USE TEMP B-TREE") && !few:
 			bad = append(bad, step)
@@ -131,10 +133,51 @@ func TestKindsThatNotEveryTurnHasAreLookedUp(t *testing.T) {
 		event.LookupDenied: "events_by_kind", event.TurnRecovered: "events_by_kind", event.EffectDenied: "events_by_kind",
 		event.TurnStarted: "events_recent", event.TurnFinished: "events_recent", event.EffectStarted: "events_recent", event.EffectFinished: "events_recent",
 	} {
-		query, _ := eventQuery(turn.EventQuery{Kind: kind}, "", reach{all: true})
+		query, _ := eventQuery(turn.EventQuery{Kind: kind}, "", reach{all: true}, false)
 		steps, err := plan(t.Context(), s.reads, query)
 		if err != nil || len(steps) != 1 || !strings.HasPrefix(steps[0], "SEARCH e USING INDEX "+index+" (") {
 			t.Errorf("records of kind %s are looked for by %v, not by %s (%v)", kind, steps, index, err)
 		}
+	}
+}
+
+// Records of effects are found in no time where there are few effects among many other records.
+func TestFewEffectsAreLookedUpByTheirTurns(t *testing.T) {
+	s, _ := open(t, filepath.Join(t.TempDir(), "portcullis.db"))
+	for kind, few := range map[event.Kind]bool{event.EffectStarted: true, event.EffectFinished: true, event.TurnStarted: false, event.EffectDenied: false} {
+		if got, err := s.fewEffects(t.Context(), reach{all: true}, turn.EventQuery{Kind: kind}); got != few || err != nil {
+			t.Errorf("%s: %v, %v", kind, got, err)
+		}
+	}
+	query, _ := eventQuery(turn.EventQuery{Kind: event.EffectStarted}, "", reach{all: true}, true)
+	steps, err := plan(t.Context(), s.reads, query)
+	if err != nil || !slices.Contains(steps, "SEARCH e USING INDEX events_of_turn (turn_id=? AND at>?)") {
+		t.Errorf("%q, %v", steps, err)
+	}
+	err = s.write(t.Context(), func(t *tx) error {
+		for _, query := range []string{
+			`INSERT INTO sessions (id, core, title, turns, fence, created_at, last_turn_at) VALUES ('ses_1', 'c', 'hello', 1, 1, 1, 1)`,
+			`INSERT INTO session_owners (session_id, authority, principal_id, channel, conversation_key, parent_session) VALUES ('ses_1', 'operator', 'principal:operator:local', '', '', '')`,
+			`INSERT INTO turns (id, session_id, authority, principal_id, request, digest, core, revision, capabilities, trace, input, state, reason, reply,
+				steps, tokens_input, tokens_output, tokens_cache_read, tokens_cache_write, started_at)
+				VALUES ('trn_1', 'ses_1', 'operator', 'principal:operator:local', 'r', 'd', 'c', 'r', 'f', 't', 'hello', 'running', '', '', 0, 0, 0, 0, 0, 1)`,
+			numbers + ` INSERT INTO effects (id, session_id, turn_id, call_id, tool, plugin, recovery, digest, arguments, approval_id, status, reason, durable,
+				duration_ms, started_at, finished_at) SELECT 'eff_' || n, 'ses_1', 'trn_1', '', 't', 'p', 'read', 'd', '', '', 'failed', '', '', 0, 1, 1 FROM k`,
+		} {
+			args := []any{}
+			if strings.HasPrefix(query, numbers) {
+				args = append(args, maxFew+1)
+			}
+			if _, err := t.exec(query, args...); err != nil {
+				return fmt.Errorf("%s: %w", query, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if few, err := s.fewEffects(t.Context(), reach{all: true}, turn.EventQuery{Kind: event.EffectStarted}); few || err != nil {
+		t.Errorf("of %d effects: %v, %v", maxFew+1, few, err)
 	}
 }

@@ -14,8 +14,32 @@ func effectCases() []testCase {
 	return []testCase{
 		{"an effect is started, then finished once", effectOnce},
 		{"an effect that never started is one whole row", effectNeverStarted},
+		{"the records of an effect name it", effectNamed},
 		{"effects come in the order they were asked for", effectOrder},
 		{"malformed effects write nothing", effectMalformed},
+	}
+}
+
+func effectNamed(t *testing.T, w *world) {
+	var all []effect.Started
+	for range 3 {
+		s := w.begin(t, w.start(t, alice(), fresh()))
+		if err := w.Store.EffectFinished(w.ctx, w.finished(s, effect.Succeeded), w.record(event.EffectFinished)); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
+		w.Clock.Advance(time.Second)
+	}
+	for _, kind := range []event.Kind{event.EffectStarted, event.EffectFinished} {
+		got := w.events(t, turn.EventQuery{Kind: kind})
+		if len(got) != len(all) {
+			t.Fatalf("%s: %+v", kind, got)
+		}
+		for i, r := range got { // newest first
+			if s := all[len(all)-1-i]; r.Effect != s.Effect || r.Turn != s.Turn || r.Session != s.Session {
+				t.Errorf("%s: %+v, want %s of %s", kind, r, s.Effect, s.Turn)
+			}
+		}
 	}
 }
 

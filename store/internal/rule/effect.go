@@ -119,3 +119,9 @@ func TakenBack(r event.Record, q approval.Question, name id.Event) event.Record 
 
 // ReasonDeadline is the reason of a question whose deadline passed before its answer.
 const ReasonDeadline = "deadline_passed"
+
+// OfEffect is the record of an effect's start or end, which names that effect with its turn: a listing finds it by them.
+func OfEffect(r event.Record, s id.Session, t id.Turn, e id.Effect) event.Record {
+	r.Session, r.Turn, r.Effect = s, t, e
+	return r
+}
