@@ -27,7 +27,6 @@ import (
 	"github.com/b3abf3ee/portcullis/host/turn"
 	decide "github.com/b3abf3ee/portcullis/policy/approval"
 	"github.com/b3abf3ee/portcullis/policy/capability"
-	"github.com/b3abf3ee/portcullis/policy/egress"
 	"github.com/b3abf3ee/portcullis/policy/principal"
 	"github.com/b3abf3ee/portcullis/policy/redact"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
@@ -284,11 +283,8 @@ func decisions() []decision {
 		{"a request of a plugin goes out", event.EgressDecided, true, func(c *court) bool { return c.fetch("GET") }},
 		{"a request of a plugin is refused", event.EgressDecided, false, func(c *court) bool { return c.fetch("DELETE") }},
 		{"a request of the host goes out", event.EgressDecided, true, func(c *court) bool {
-			rules, err := egress.NewPolicy(egress.Rule{Host: "127.0.0.1", Ports: []uint16{port(c.origin)}})
-			if err != nil {
-				c.t.Fatal(err)
-			}
-			resp, err := c.h.network.Client(net.Caller{Name: "test", Rules: rules}).Get(c.origin)
+			open := must[net.Allowances](c.t)(net.ParseAllowances(c.origin))
+			resp, err := must[*http.Client](c.t)(c.h.network.ProviderClient("test", c.origin, open)).Get(c.origin)
 			if err == nil {
 				resp.Body.Close()
 			}

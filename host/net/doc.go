@@ -1,9 +1,9 @@
 // Package net owns every outbound connection of the host: one URL and address policy, whoever asks.
 //
-// A [Gate] has three kinds of users. [Gate.Plugin] gives one plugin call its HTTP, under the plugin's manifest, the
-// operator's grants, the core's capabilities and the core's egress rules together. [Gate.ProviderClient] gives a
-// model provider an [http.Client] that reaches one origin and nothing else. [Gate.Client] gives any other part of the
-// host an [http.Client] under rules of its own. All go the same way:
+// A [Gate] has two kinds of users. [Gate.Plugin] gives one plugin call its HTTP, under the plugin's manifest, the
+// operator's grants, the core's capabilities and the core's egress rules together; what a plugin speaks over it, a sign-in or
+// a callback among it, makes no difference. [Gate.ProviderClient] gives a model provider an [http.Client] that reaches the
+// origin of its base URL and nothing else. The host itself makes no other request. Both go the same way:
 //
 //	parse the URL strictly           policy/egress
 //	ask the rules and the grants     policy/egress, policy/capability

@@ -21,14 +21,14 @@ var errClosed = errors.New("net: the gate is closed")
 //
 // The client has no timeout of its own: a stream lives as long as its context. Every connection resolves and judges
 // the name again, because a client lives as long as the host. It keeps no cookies and sends no credential but what
-// the request carries. A base that is not a URL is a [*RefusedError]. Otherwise it is as [Gate.Client] says.
+// the request carries. A base that is not a URL is a [*RefusedError].
 func (g *Gate) ProviderClient(name, base string, also Allowances) (*http.Client, error) {
 	own, v := egress.ParseURL(base)
 	if !v.Allowed {
 		return nil, refused(own, v)
 	}
 	w := way{name: "provider " + name, open: g.private.with(also)}
-	w.judge = func(_ string, t egress.Target) egress.Verdict {
+	w.judge = func(t egress.Target) egress.Verdict {
 		if t.Origin() != own.Origin() {
 			return refuse(OtherOrigin, "this client is for "+own.Origin()+" only")
 		}

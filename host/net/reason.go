@@ -12,8 +12,6 @@ const (
 	NotInCore egress.Reason = "not_in_core"
 	// OtherOrigin: a client was asked for another origin than its own, or a Host header for another than the URL's.
 	OtherOrigin egress.Reason = "other_origin"
-	// InsecureURL: plain http to an origin that is not opened exactly, by a part of the host.
-	InsecureURL egress.Reason = "insecure_url"
 	// RedirectNotFollowed: somebody else's redirect rule was put on a client that follows none.
 	RedirectNotFollowed egress.Reason = "redirect_not_followed"
 	// CredentialClobbered: the plugin filled a place that the host puts a credential into.

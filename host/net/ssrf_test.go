@@ -22,7 +22,6 @@ var callers = []caller{
 	{name: "plugin HTTP", follows: true, fetch: fetchAsPlugin},
 	{name: "plugin HTTP with a credential", follows: true, secure: true, bound: true, fetch: fetchWithCredential},
 	{name: "provider", fetch: fetchAsProvider},
-	{name: "client of the host", secure: true, fetch: fetchAsClient},
 }
 
 // caller is one way out of the gate, set up as carelessly as it can be: whatever rules and grants can name is named, so
@@ -109,21 +108,6 @@ func fetchAsProvider(t *testing.T, w *world, b *book, q question) outcome {
 		return refusal(t, q, err)
 	}
 	return through(t, c, q)
-}
-
-func fetchAsClient(t *testing.T, w *world, b *book, q question) outcome {
-	rules := []egress.Rule{{Host: "*", Methods: []string{"GET", "POST"}}}
-	if target, v := egress.ParseURL(q.url); v.Allowed {
-		rule := egress.Rule{Host: target.Host(), Ports: []uint16{target.Port()}, Methods: []string{"GET", "POST"}}
-		if _, err := egress.NewPolicy(rule); err == nil {
-			rules = append(rules, rule)
-		}
-	}
-	policy, err := egress.NewPolicy(rules...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return through(t, w.gate(b, q.open...).Client(Caller{Name: "mcp docs", Rules: policy}), q)
 }
 
 // through makes the request with a client of the gate. The URL goes in whole, past net/url: what the gate refuses must
