@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,11 +112,15 @@ func (a *Adapter) enter(ctx context.Context, export string, call effect.Call) (O
 	if a.ports.Sign != nil && opt.Abilities.Has(MaySign) {
 		opt.Sign = a.ports.Sign(call)
 	}
-	input, err := encodeCall(call)
-	if err != nil {
+	input := a.plugin.engine.inputs.Get().(*[]byte)
+	if err := encodeCall(input, call); err != nil {
 		return no("arguments", err.Error())
 	}
-	return a.plugin.Call(ctx, export, input, opt), nil
+	out := a.plugin.Call(ctx, export, *input, opt)
+	if !out.Abandoned { // then a guest may read it yet
+		a.plugin.engine.inputs.Put(input)
+	}
+	return out, nil
 }
 
 // replyOverhead is what a reply has around its result.
@@ -135,28 +140,29 @@ func abilitiesOf(call effect.Call, tool wire.Tool) Abilities {
 }
 
 // encodeCall writes a [wire.Call] around the arguments, whose bytes are the
-// ones that were approved and are not written anew.
-func encodeCall(call effect.Call) ([]byte, error) {
+// ones that were approved and are not written anew, over whatever in held.
+func encodeCall(in *[]byte, call effect.Call) error {
 	args := call.Read
 	if args.Len() == 0 || !bytes.Equal(args.Bytes(), call.Arguments) { // what was not read by the gate is read here
 		var err error
 		if args, err = document.ParseStrict(call.Arguments); err != nil {
-			return nil, fmt.Errorf("arguments of %s are not strict JSON", call.Tool)
+			return fmt.Errorf("arguments of %s are not strict JSON", call.Tool)
 		}
 	}
 	if args.At(args.Root()).Kind != document.Object {
-		return nil, fmt.Errorf("arguments of %s are not one JSON object", call.Tool)
+		return fmt.Errorf("arguments of %s are not one JSON object", call.Tool)
 	}
-	in := make([]byte, 0, len(call.Arguments)+len(call.Effect)+len(call.Tool)+64)
-	in, err := jsontext.AppendQuote(append(in, `{"id":`...), call.Effect)
+	out := slices.Grow((*in)[:0], len(call.Arguments)+len(call.Effect)+len(call.Tool)+64)
+	out, err := jsontext.AppendQuote(append(out, `{"id":`...), call.Effect)
 	if err != nil {
-		return nil, fmt.Errorf("effect id: %w", err)
+		return fmt.Errorf("effect id: %w", err)
 	}
-	if in, err = jsontext.AppendQuote(append(in, `,"tool":`...), call.Tool); err != nil {
-		return nil, fmt.Errorf("tool name: %w", err)
+	if out, err = jsontext.AppendQuote(append(out, `,"tool":`...), call.Tool); err != nil {
+		return fmt.Errorf("tool name: %w", err)
 	}
-	in = append(append(in, `,"args":`...), call.Arguments...)
-	return append(in, '}'), nil
+	out = append(append(out, `,"args":`...), call.Arguments...)
+	*in = append(out, '}')
+	return nil
 }
 
 // reply is [wire.Reply] as the host reads it: one of the two.

@@ -128,15 +128,23 @@ func (a *arena) length(off uint64) uint64 {
 }
 
 // whole is the content of the block that begins at off; offset 0 is the empty
-// block. It shares memory with the arena.
+// block. It shares memory with the arena, and with nobody else: a port may keep it.
 func (a *arena) whole(off uint64) ([]byte, bool) {
 	if off == 0 {
 		return nil, true
 	}
 	if i := a.find(off); i >= 0 && a.blocks[i].off == off {
-		return a.blocks[i].data, true
+		return a.blocks[i].own(), true
 	}
 	return nil, false
+}
+
+// own is the data of a block, which is nobody else's from then on.
+func (b *block) own() []byte {
+	if b.borrowed {
+		b.data, b.borrowed = slices.Clone(b.data), false
+	}
+	return b.data
 }
 
 // view is n bytes from addr inside one block, to be read only.
@@ -158,9 +166,8 @@ func (a *arena) view(addr, n uint64) ([]byte, bool) {
 
 // edit is view for writing.
 func (a *arena) edit(addr, n uint64) ([]byte, bool) {
-	if i := a.find(addr); i >= 0 && n > 0 && a.blocks[i].borrowed {
-		a.blocks[i].data = slices.Clone(a.blocks[i].data)
-		a.blocks[i].borrowed = false
+	if i := a.find(addr); i >= 0 && n > 0 {
+		a.blocks[i].own()
 	}
 	return a.view(addr, n)
 }

@@ -88,6 +88,7 @@ type Engine struct {
 
 	pages   *pageMap  // nil where the kernel does not tell
 	scratch sync.Pool // of *[]byte; see [linear.scratch]
+	inputs  sync.Pool // of *[]byte; what calls were given, to be written over by later ones
 
 	unreturned atomic.Int64 // bytes freed since the last collection; see giveBack
 	returning  atomic.Bool
@@ -121,6 +122,7 @@ func Open(ctx context.Context, cfg Config) (*Engine, error) {
 		shares:    map[string]*share{},
 		pools:     map[*pool]struct{}{},
 		scratch:   sync.Pool{New: func() any { return new([]byte) }},
+		inputs:    sync.Pool{New: func() any { return new([]byte) }},
 	}
 	if cfg.CacheDir != "" {
 		if e.kept, err = openCodeCache(cfg.CacheDir, cfg.CacheBytes); err != nil {

@@ -253,6 +253,8 @@ func TestEscape(t *testing.T) {
 		{"12345678", 8, "12345678"},
 		{"123456789", 8, "12345…"},
 		{"漢漢漢漢", 7, "漢…"},
+		{"123456\x00", 8, "12345…"},
+		{"1234567\u202e", 8, "12345…"},
 	} {
 		if got := escape([]byte(c.in), c.limit); got != c.want || len(got) > c.limit {
 			t.Errorf("escape(%q, %d) = %q, want %q", c.in, c.limit, got, c.want)
