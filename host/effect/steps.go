@@ -130,6 +130,8 @@ func refusalWords(d gate.Decision, tool string) string {
 		return tool + " needs approval, and what was asked for it was taken back while it waited"
 	case gate.ReasonClosed:
 		return tool + " needs approval and the host is shutting down"
+	case gate.ReasonDenied:
+		return tool + " was denied: a person said no"
 	case gate.ReasonInterrupt:
 		return "the question about " + tool + " was interrupted"
 	}

@@ -36,7 +36,7 @@ func (c *checker) imported(path, s string) {
 	case imp.Refused != "":
 		c.add(path, "%s is not served: %s", s, imp.Refused)
 	case imp.Needs != "" && !c.satisfied(imp.Needs):
-		c.add(path, "%s needs the capability %s, which capabilities does not ask for", s, imp.Needs)
+		c.add(path, "%s needs the capability %s, which capabilities does not ask for: add it there with a reason, and to the needs of each tool that uses it", s, imp.Needs)
 	}
 }
 

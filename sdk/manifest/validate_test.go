@@ -42,7 +42,7 @@ func TestEachRuleReportsItsPath(t *testing.T) {
 		{func(m *manifest.Manifest) { m.Imports[1] = m.Imports[0] }, "imports[1]", "is there already"},
 		{func(m *manifest.Manifest) {
 			m.Imports = append(m.Imports, "extism:host/user.portcullis_fs_write")
-		}, "imports[5]", "needs the capability fs.write"},
+		}, "imports[5]", "needs the capability fs.write, which capabilities does not ask for: add it there with a reason"},
 
 		{func(m *manifest.Manifest) { m.Capabilities[1].Name = "kv:x" }, "capabilities[1].name", "not a capability" + dots},
 		{func(m *manifest.Manifest) { m.Capabilities[1].Reason = "" }, "capabilities[1].reason", "is missing"},

@@ -17,6 +17,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/lease"
 	"github.com/b3abf3ee/portcullis/host/task"
+	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/policy/principal"
 	"github.com/b3abf3ee/portcullis/store/sqlite"
 )
@@ -302,5 +303,15 @@ func TestAWorkspaceThatCannotBeUsedIsFound(t *testing.T) {
 				t.Errorf("%+v, want one %s that says %q", found, c.want, c.says)
 			}
 		})
+	}
+}
+
+func TestWhatAKilledProcessLeftIsCounted(t *testing.T) {
+	for n, says := range map[int]string{1: ": 1 effect may", 2: ": 2 effects may"} {
+		e := examination{home: home(t)}
+		e.leftRunning([]turn.Recovered{{Turn: "trn_1", Outcome: turn.Indeterminate, Effects: n}})
+		if len(e.found) != 1 || !strings.Contains(e.found[0].Message, says) {
+			t.Errorf("%d: %+v", n, e.found)
+		}
 	}
 }

@@ -142,7 +142,11 @@ func (e *examination) leftRunning(left []turn.Recovered) {
 	for _, r := range left {
 		message := fmt.Sprintf("turn %s was left running by a process that is gone; nothing dangerous was under way", r.Turn)
 		if r.Outcome == turn.Indeterminate {
-			message = fmt.Sprintf("turn %s was left running by a process that is gone: %d effects may or may not have happened", r.Turn, r.Effects)
+			effects := "1 effect"
+			if r.Effects != 1 {
+				effects = fmt.Sprintf("%d effects", r.Effects)
+			}
+			message = fmt.Sprintf("turn %s was left running by a process that is gone: %s may or may not have happened", r.Turn, effects)
 		}
 		e.add("turn.left", Warn, message, fmt.Sprintf("portcullis turns show %s (the next command that runs turns ends it as %s)", r.Turn, r.Outcome))
 	}
