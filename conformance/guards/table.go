@@ -138,6 +138,7 @@ func calling() []guard {
 		{"tables-are-pinned", "host/sandbox/wasmbin/module.go", "\t\t\tl.Max, l.HasMax = l.Min, true", "\t\t\tl.Max, l.HasMax = l.Min, false", inSandbox, "TestOutcomeOfEachEnding"},
 		{"file-bytes", "host/sandbox/ability_fs.go", "\tif s.stats.FileBytes+n > s.limits.FileBytes {", "\tif false {", inSandbox, "TestFileBytesAreBudgeted"},
 		{"http-bytes", "host/sandbox/ability_http.go", "\ts.stats.HTTPBytes += int64(len(answer))", "\ts.stats.HTTPBytes += 0", inSandbox, "TestResponsesShareTheirBytes"},
+		{"input-of-a-port", "host/sandbox/arena.go", "b.data, b.borrowed = slices.Clone(b.data), false", "b.borrowed = false", inSandbox, "TestNobodyElseHoldsWhatAPortIsGiven"},
 		{"progress", "host/sandbox/ability_basic.go", "now.Sub(last) < progressEvery {", "now.Sub(last) < 0 {", inSandbox, "TestProgressIsRateCappedAndTheLastArrives"},
 	}
 }

@@ -77,6 +77,26 @@ func FuzzDecodeReply(f *testing.F) {
 	})
 }
 
+// What a call was given is written over by a later one: a port that keeps a block, and what the guest wrote to one, must not be.
+func TestNobodyElseHoldsWhatAPortIsGiven(t *testing.T) {
+	for name, take := range map[string]func(*arena, uint64) ([]byte, bool){
+		"whole": (*arena).whole,
+		"edit":  func(a *arena, off uint64) ([]byte, bool) { return a.edit(off, 5) },
+	} {
+		input := []byte("input")
+		a := newArena(&budget{limit: 1 << 20})
+		off, _ := a.put(input, true)
+		kept, ok := take(&a, off)
+		copy(input, "other")
+		if !ok || string(kept) != "input" {
+			t.Errorf("%s: %q, %v", name, kept, ok)
+		}
+		if again, ok := a.view(off, 5); !ok || &again[0] != &kept[0] {
+			t.Errorf("%s: the block is %q now", name, again)
+		}
+	}
+}
+
 // Arguments that the gate did not read are read before they go out: what was read must be what is sent.
 func TestCallReadsWhatTheGateDidNot(t *testing.T) {
 	read, err := document.ParseStrict([]byte(`{"a":1}`))
