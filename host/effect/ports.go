@@ -139,8 +139,8 @@ type Finished struct {
 // Journal makes effects durable. Each method is one transaction and appends the given audit record in it, with the session, turn
 // and name of the effect.
 type Journal interface {
-	// EffectStarted stores the intent and uses the approval that it names, in one transaction: nothing starts by a grant
-	// that its plugin does not have any more; an effect that needed an approval
+	// EffectStarted stores the intent and uses the approval that it names, in one transaction: nothing starts in a turn that
+	// has ended or whose claim is over, nor by a grant that its plugin does not have any more; an effect that needed an approval
 	// cannot start without an allowed question about this very call (digest, tool, turn), in time and not used before;
 	// an allowance for the session must be of the same session and tool and not revoked. Any answer but Begun, and any
 	// error, means that nothing was stored and the effect must not run.

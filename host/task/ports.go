@@ -73,7 +73,7 @@ type Recovered struct {
 // Queue is the durable side of tasks for whoever runs them. Each method is one transaction. Records are completed by the
 // store: it fills in session, turn, task, kind, state and reason.
 type Queue interface {
-	// QueueTask writes a task that a running turn asks for: t has its id, kind [Process], instance, session, turn, core,
+	// QueueTask writes a task that a running turn asks for under a claim that is not over (else NoOwner): t has its id, kind [Process], instance, session, turn, core,
 	// title, spec, digest and scope. The store captures the owner from the session's own row. A Duplicate comes back as it
 	// stands.
 	QueueTask(ctx context.Context, t Task, r event.Record) (Task, Queueing, error)

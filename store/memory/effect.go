@@ -35,6 +35,9 @@ func (s *Store) EffectStarted(ctx context.Context, e effect.Started, r event.Rec
 			return how, nil
 		}
 	}
+	if t := s.turns[e.Turn]; err == nil && t != nil && t.claim.Expired(s.clock()) {
+		err = fmt.Errorf("the claim of turn %s is over", e.Turn)
+	}
 	if err == nil {
 		err = s.addEffect(&effect.Record{
 			ID: e.Effect, Turn: e.Turn, Session: e.Session, CallID: e.CallID, Tool: e.Tool, Plugin: e.Plugin,

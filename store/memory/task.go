@@ -48,7 +48,7 @@ func (s *Store) QueueTask(ctx context.Context, n task.Task, r event.Record) (tas
 		return w.Task, task.Duplicate, nil
 	}
 	one, t := s.sessions[n.Session], s.turns[n.Turn]
-	if one.ownership() != rule.Owned || !one.row.Ended.IsZero() || t == nil || t.rec.Session != n.Session || t.rec.State != turn.Running {
+	if one.ownership() != rule.Owned || !one.row.Ended.IsZero() || t == nil || t.rec.Session != n.Session || t.rec.State != turn.Running || t.claim.Expired(s.clock()) {
 		return task.Task{}, task.NoOwner, nil
 	}
 	n.Owner = *one.owner

@@ -37,7 +37,7 @@ func (s *Store) EffectStarted(ctx context.Context, e effect.Started, r event.Rec
 				return err
 			}
 			if !running {
-				return fmt.Errorf("turn %s of session %s is not running", e.Turn, e.Session)
+				return fmt.Errorf("turn %s of session %s does not run, or its claim is over", e.Turn, e.Session)
 			}
 			err = t.must(`INSERT INTO effects (id, session_id, turn_id, call_id, tool, plugin, recovery, digest,
 					arguments, approval_id, status, reason, durable, duration_ms, started_at)
@@ -56,11 +56,12 @@ func (s *Store) EffectStarted(ctx context.Context, e effect.Started, r event.Rec
 	return how, nil
 }
 
-// begins is whether the session of an effect was ended, and whether its turn runs. That is no part of the INSERT, for whose
-// SELECT SQLite makes a table each time.
+// begins is whether the session of an effect was ended, and whether its turn runs under a claim that is not over: the end of
+// such a turn is decided already. That is no part of the INSERT, for whose SELECT SQLite makes a table each time.
 func (t *tx) begins(e effect.Started) (over, running bool, err error) {
 	err = t.row(`SELECT EXISTS (SELECT 1 FROM session_ends e WHERE e.session_id = ?1),
-		EXISTS (SELECT 1 FROM turns t WHERE t.id = ?2 AND t.session_id = ?1 AND t.state = 'running')`, string(e.Session), string(e.Turn)).
+		EXISTS (SELECT 1 FROM leases l WHERE l.session_id = ?1 AND l.turn_id = ?2 AND l.expires_at > ?3)`,
+		string(e.Session), string(e.Turn), t.now.UnixMilli()).
 		Scan(&over, &running)
 	return over, running, err
 }

@@ -70,9 +70,9 @@ func (s *Store) queueTask(t *tx, n task.Task, r event.Record) (task.Task, task.Q
 		return task.Task{}, task.NoOwner, err
 	}
 	var running bool
-	err = t.row(`SELECT EXISTS (SELECT 1 FROM turns t WHERE t.id = ? AND t.session_id = ? AND t.state = 'running'
-			AND NOT EXISTS (SELECT 1 FROM session_ends e WHERE e.session_id = t.session_id))`,
-		string(n.Turn), string(n.Session)).Scan(&running)
+	err = t.row(`SELECT EXISTS (SELECT 1 FROM leases l WHERE l.session_id = ? AND l.turn_id = ? AND l.expires_at > ?
+			AND NOT EXISTS (SELECT 1 FROM session_ends e WHERE e.session_id = l.session_id))`,
+		string(n.Session), string(n.Turn), t.now.UnixMilli()).Scan(&running)
 	if err != nil || !running {
 		return task.Task{}, task.NoOwner, err
 	}

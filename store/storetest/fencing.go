@@ -8,6 +8,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/lease"
+	"github.com/b3abf3ee/portcullis/host/task"
 	"github.com/b3abf3ee/portcullis/host/turn"
 )
 
@@ -58,6 +59,12 @@ func staleByTime(t *testing.T, w *world) {
 	}
 	if how, err := w.Store.Extend(w.ctx, l.session, l.claim, w.Clock.Now().Add(time.Hour)); how != turn.Stale || err != nil {
 		t.Errorf("extend %q, %v", how, err)
+	}
+	if how, err := w.Store.EffectStarted(w.ctx, w.started(l), w.record(event.EffectStarted)); err == nil {
+		t.Errorf("an effect started: %q", how)
+	}
+	if _, how, err := w.Store.QueueTask(w.ctx, w.newTask(l), w.record(event.TaskQueued)); how != task.NoOwner || err != nil {
+		t.Errorf("queue a task %q, %v", how, err)
 	}
 	if how := w.finish(t, l, turn.Completed); how != turn.Stale {
 		t.Errorf("finish %q", how)

@@ -86,7 +86,7 @@ func (m *model) startsEffect(rt *rapid.T) {
 	if m.ended[s.Session] {
 		want = effect.SessionEnded
 	}
-	refused := want == effect.Begun && (t.outcome != "" || m.effects[s.Effect] != nil)
+	refused := want == effect.Begun && (t.outcome != "" || m.over(t.claim) || m.effects[s.Effect] != nil)
 	how, err := m.Store.EffectStarted(m.ctx, s, m.record(event.EffectStarted))
 	fails(rt, "EffectStarted", err, refused)
 	if refused {

@@ -36,7 +36,7 @@ func (m *model) queuesTask(rt *rapid.T) {
 			n.Instance = fmt.Sprint("eff_", rapid.IntRange(0, 9).Draw(rt, "instance"))
 			n.Session = one(rt, "session of", []*modelTurn{t, t, t, one(rt, "another turn", m.order)}).session
 		}
-		want := m.queueing(n, n.Session == t.session && t.outcome == "" && !m.ended[t.session])
+		want := m.queueing(n, n.Session == t.session && t.outcome == "" && !m.over(t.claim) && !m.ended[t.session])
 		got, how, err := m.Store.QueueTask(m.ctx, n, m.record(event.TaskQueued))
 		fails(rt, "QueueTask", err, false)
 		m.same(rt, "QueueTask", how, want)
