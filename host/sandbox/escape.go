@@ -11,18 +11,27 @@ import (
 // most limit bytes, valid UTF-8, control characters, line breaks and characters
 // that reorder text written out as escapes. Cut text ends in "…".
 func escape(text []byte, limit int) string {
+	out, _ := escapeWhole(text, limit)
+	return out
+}
+
+// escapeWhole is escape, and whether nothing was cut.
+func escapeWhole(text []byte, limit int) (out string, whole bool) {
 	var b strings.Builder
+	fits := 0 // with a mark behind it
 	for len(text) > 0 {
 		r, n := utf8.DecodeRune(text)
 		piece := shown(text[:n], r, n)
-		if b.Len()+len(piece) > limit-len("…") && b.Len()+len(piece)+len(text)-n > limit {
-			b.WriteString("…")
-			break
+		if b.Len()+len(piece) > limit {
+			return b.String()[:fits] + "…", false
 		}
 		b.WriteString(piece)
+		if b.Len() <= limit-len("…") {
+			fits = b.Len()
+		}
 		text = text[n:]
 	}
-	return b.String()
+	return b.String(), true
 }
 
 // escapeEnd is escape for the last of a text, without a mark where it was cut.

@@ -10,8 +10,8 @@ import (
 // Whoever gets the text hides what is secret in all of it, and would not find a part of a value. No more of it is searched
 // than can show.
 func fit(text []byte, limit int, set redact.Set, to redact.Audience) string {
-	if short := escape(text, limit); len(text) <= limit && short == escape(text, len(text)*len(`\u{10ffff}`)) {
-		return short
+	if all, whole := escapeWhole(text, limit); whole {
+		return all
 	}
 	s := redact.NewStream(set, to)
 	n := min(len(text), limit+2*s.HoldBack())
