@@ -137,11 +137,8 @@ func sane(a Answer, q Question) Answer {
 	case a.State != Allowed && a.State != Expired:
 		a.State, a.Reach = Denied, ""
 	}
-	if a.Reason == "" && a.Reach == ForSession {
-		a.Reason = ReasonCached
-	}
 	if a.Reason == "" {
-		a.Reason = map[State]string{Allowed: ReasonAllowed, Denied: ReasonDenied, Expired: ReasonExpired}[a.State]
+		a.Reason = worded(a.State, a.Reach)
 	}
 	if r := []rune(strings.ToValidUTF8(a.Reason, "?")); len(r) > reasonMaxRunes {
 		a.Reason = string(r[:reasonMaxRunes])

@@ -107,7 +107,29 @@ type Decision struct {
 	Cached   bool        // an earlier allowance covered it; no question was asked
 	Approval id.Approval // the question that decided, also when cached
 	By       string
-	Reason   string
+	Reason   string // one of the Reason codes, never what a person typed
+	Words    string // of whoever decided, "" when they gave none
+}
+
+// decision is what a settled question means for the call. A person's words are not a code, whatever they are.
+func decision(q Question) Decision {
+	d := Decision{Allowed: q.State == Allowed, Approval: q.ID, By: q.DecidedBy, Reason: q.Reason}
+	if d.By == "" {
+		return d
+	}
+	d.Reason = worded(q.State, q.Reach)
+	if q.Reason != d.Reason {
+		d.Words = q.Reason
+	}
+	return d
+}
+
+// worded is the code of a person's answer.
+func worded(state State, reach Reach) string {
+	if state == Allowed && reach == ForSession {
+		return ReasonCached
+	}
+	return map[State]string{Allowed: ReasonAllowed, Denied: ReasonDenied, Expired: ReasonExpired}[state]
 }
 
 // Decide returns whether the call may run. It blocks until a person answered, the question expired or ctx ended;
@@ -162,7 +184,7 @@ func (g *Gate) ask(ctx context.Context, d *deciding, req Request) Decision {
 	if !ok {
 		return Decision{Approval: q.ID, Reason: ReasonNotStored}
 	}
-	dec := Decision{Allowed: q.State == Allowed, Approval: q.ID, By: q.DecidedBy, Reason: q.Reason}
+	dec := decision(q)
 	if dec.Allowed {
 		return g.keep(d, req, q, dec)
 	}

@@ -137,6 +137,31 @@ func TestOnceIsAskedAgainAndForSessionIsNot(t *testing.T) {
 	}
 }
 
+// What a person types beside an answer is told and kept, and is never taken for a code.
+func TestAPersonsWordsAreNoCode(t *testing.T) {
+	for _, c := range []struct {
+		answer approval.Answer
+		code   string
+	}{
+		{approval.Answer{State: approval.Denied, By: me}, approval.ReasonDenied},
+		{approval.Answer{State: approval.Allowed, Reach: approval.Once, By: me}, approval.ReasonAllowed},
+		{approval.Answer{State: approval.Allowed, Reach: approval.ForSession, By: me}, approval.ReasonCached},
+	} {
+		for _, words := range []string{"", "not today", approval.ReasonNoRoute} {
+			b := newBench(t)
+			c.answer.Reason = words
+			b.cfg.Prompter = says(c.answer)
+			d := approval.NewGate(b.cfg).Decide(t.Context(), b.request())
+			if d.Reason != c.code || d.Words != words {
+				t.Errorf("%+v: code %q and words %q", c.answer, d.Reason, d.Words)
+			}
+			if q := b.stored(d); words != "" && q.Reason != words {
+				t.Errorf("%+v: kept as %q", c.answer, q.Reason)
+			}
+		}
+	}
+}
+
 func TestForSessionEndsAfterItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)

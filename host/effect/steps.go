@@ -86,6 +86,9 @@ func (r *Runtime) approve(ctx context.Context, p *passage) verdict {
 	if v := r.recheck(ctx, p); v.stops() {
 		return v
 	}
+	if d.Words != "" {
+		return pass(fmt.Sprintf("allowed by %s (%s: %s)", d.By, d.Reason, d.Words))
+	}
 	return pass(fmt.Sprintf("allowed by %s (%s)", d.By, d.Reason))
 }
 
@@ -131,6 +134,9 @@ func refusalWords(d gate.Decision, tool string) string {
 	case gate.ReasonClosed:
 		return tool + " needs approval and the host is shutting down"
 	case gate.ReasonDenied:
+		if d.Words != "" {
+			return tool + " was denied: " + d.Words
+		}
 		return tool + " was denied: a person said no"
 	case gate.ReasonInterrupt:
 		return "the question about " + tool + " was interrupted"

@@ -147,7 +147,6 @@ func FuzzParseAgainstJSONText(f *testing.F) {
 	})
 }
 
-// checkClass holds the class of a scalar, and what is said of all numbers, against its text.
 // used is a reader with the memory of a text that has every kind of token.
 func used(t *testing.T) *document.Reader {
 	var r document.Reader
@@ -182,6 +181,7 @@ func TestAReaderKeepsWhatIsInUse(t *testing.T) {
 	}
 }
 
+// checkClass holds the class of a scalar, and what is said of all numbers, against its text.
 func checkClass(t *testing.T, d *document.Document, tok *document.Token) {
 	text := string(d.Literal(tok))
 	want := document.Integer
