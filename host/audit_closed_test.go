@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -291,11 +290,6 @@ func decisions() []decision {
 			return c.served > 0 || err == nil
 		}},
 	}
-}
-
-func port(origin string) (n uint16) {
-	_, _ = fmt.Sscanf(origin, "http://127.0.0.1:%d", &n)
-	return n
 }
 
 // statement runs one on the database from outside, as a disk that fails under the audit would make it.
