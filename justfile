@@ -50,7 +50,7 @@ wasip1:
 # the race detector over every package that touches goroutines, without the tests that do one thing after the other some
 # hundred times and that `just test` runs
 race:
-    CGO_ENABLED=1 go test -race -timeout 20m -skip '^(TestADamagedEntryIsMadeAnew|TestLoadsOfAGoPluginLeaveNothing|TestEvictionsOfGoPluginsLeaveNothing|TestAMillionTokensNeverExceedAWindow|TestNoVocabularyNeedsMoreThanTheEstimate|TestTamperingWithTheAuditIsFound|TestModel|TestTwin)$' $(just goroutine-packages)
+    CGO_ENABLED=1 go test -race -timeout 20m -skip '^(TestADamagedEntryIsMadeAnew|TestLoadsOfAGoPluginLeaveNothing|TestEvictionsOfGoPluginsLeaveNothing|TestAMillionTokensNeverExceedAWindow|TestNoVocabularyNeedsMoreThanTheEstimate|TestWhatIsRememberedIsWhatIsStored|TestTenThousandLoadsLeaveNothing|TestTamperingWithTheAuditIsFound|TestModel|TestTwin)$' $(just goroutine-packages)
 
 # packages whose code starts goroutines, takes locks or uses atomics
 goroutine-packages:

@@ -32,7 +32,7 @@ import (
 // childEnv makes the test binary run the turn instead of the tests. Its value is the database.
 const childEnv = "PORTCULLIS_CRASH_CHILD"
 
-// doesEnv names what else the child does than to run the turn: recover, or migrate.
+// doesEnv names what else the child does than all it can: the turn alone, recover, or migrate.
 const doesEnv = "PORTCULLIS_CRASH_DOES"
 
 // keyEnv is another key for the child to ask under.
@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 	// strace counts the system calls of each thread by itself: everything that writes is on this one.
 	runtime.LockOSThread()
 	program := map[string]func(string) error{
-		"": runChild, "recover": runRecovery, "migrate": func(path string) error { return sqlite.Migrate(context.Background(), path) },
+		"": runChild, "turn": runTurn, "recover": runRecovery, "migrate": func(path string) error { return sqlite.Migrate(context.Background(), path) },
 	}[os.Getenv(doesEnv)]
 	if err := program(path); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -197,7 +197,14 @@ func (w *world) ask(ctx context.Context, key id.Request, input string) (turn.Res
 }
 
 // runChild recovers, runs the one turn, and then uses every other write of the store once, so that each has its points.
-func runChild(path string) error {
+func runChild(path string) error { return runAndThen(path, (*world).others) }
+
+// runTurn recovers and runs the one turn.
+func runTurn(path string) error {
+	return runAndThen(path, func(*world, context.Context, turn.Result) error { return nil })
+}
+
+func runAndThen(path string, more func(*world, context.Context, turn.Result) error) error {
 	ctx := context.Background()
 	w, err := openWorld(ctx, path)
 	if err != nil {
@@ -221,7 +228,7 @@ func runChild(path string) error {
 	if err != nil {
 		return errors.Join(err, w.close())
 	}
-	return errors.Join(w.others(ctx, res), w.close())
+	return errors.Join(more(w, ctx, res), w.close())
 }
 
 // runRecovery is what a host does when it starts.

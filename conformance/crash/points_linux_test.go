@@ -223,9 +223,13 @@ func each(step int, job func(n int) (more bool)) {
 	all.Wait()
 }
 
-// sweep lets inject do its work at the first, second, ... call of a system call until a child never gets that far.
-func sweep(t *testing.T, call, inject string, step int) *tally {
-	return sweepOver(t, call, inject, step, before{start: fresh})
+// sweep lets inject do its work at the first, second, ... call of a system call until a child never gets that far: in the turn
+// at every step-th, and in a child that uses the store's other writes too, which are made in the same way, at fewer.
+func sweep(t *testing.T, call, inject, what string, step int) *tally {
+	sum := sweepOver(t, call, inject, step, before{start: fresh, env: doesEnv + "=turn"})
+	sum.report(t, what+" of the turn")
+	sweepOver(t, call, inject, step*8, before{start: fresh}).report(t, what+" of all writes, some of them")
+	return sum
 }
 
 // before is what a swept child finds, and what is held afterwards.
@@ -293,8 +297,7 @@ func injected(log string) (bool, error) {
 func TestKilledAtEverySystemCall(t *testing.T) {
 	step := stride(t, 18)
 	for _, call := range []string{"pwrite64", "fdatasync", "fsync", "ftruncate"} {
-		sum := sweep(t, call, "signal=SIGKILL", step)
-		sum.report(t, "kill at "+call)
+		sum := sweep(t, call, "signal=SIGKILL", "kill at "+call, step)
 		if call == "pwrite64" && sum.killed < 100/step {
 			t.Errorf("only %d kills", sum.killed)
 		}
@@ -306,6 +309,6 @@ func TestTheDiskFailsAtEverySystemCall(t *testing.T) {
 	for _, one := range []struct{ call, inject string }{
 		{"pwrite64", "error=EIO"}, {"pwrite64", "error=ENOSPC"}, {"fdatasync", "error=EIO"}, {"fsync", "error=EIO"}, {"ftruncate", "error=EIO"},
 	} {
-		sweep(t, one.call, one.inject, step).report(t, one.inject[len("error="):]+" at "+one.call)
+		sweep(t, one.call, one.inject, one.inject[len("error="):]+" at "+one.call, step)
 	}
 }

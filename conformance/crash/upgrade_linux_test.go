@@ -93,7 +93,7 @@ func TestTheDiskFailsWhileUpgrading(t *testing.T) {
 		{"linkat", "error=EIO"},
 		{"unlinkat", "error=EIO"},
 	} {
-		sum.take(sweepOver(t, one.call, one.inject, stride(t, 46)*4, s.upgraded()))
+		sum.take(sweepOver(t, one.call, one.inject, stride(t, 46)*10, s.upgraded()))
 	}
 	sum.report(t, "EIO and ENOSPC at the writes of an upgrade")
 }
