@@ -224,11 +224,12 @@ func each(step int, job func(n int) (more bool)) {
 }
 
 // sweep lets inject do its work at the first, second, ... call of a system call until a child never gets that far: in the turn
-// at every step-th, and in a child that uses the store's other writes too, which are made in the same way, at fewer.
-func sweep(t *testing.T, call, inject, what string, step int) *tally {
+// at every step-th, and in a child that uses the store's other writes too, which are made in the same way, at each eighth of
+// those or at every most-th.
+func sweep(t *testing.T, call, inject, what string, step, most int) *tally {
 	sum := sweepOver(t, call, inject, step, before{start: fresh, env: doesEnv + "=turn"})
 	sum.report(t, what+" of the turn")
-	sweepOver(t, call, inject, step*8, before{start: fresh}).report(t, what+" of all writes, some of them")
+	sweepOver(t, call, inject, min(step*8, most), before{start: fresh}).report(t, what+" of all writes, some of them")
 	return sum
 }
 
@@ -295,9 +296,9 @@ func injected(log string) (bool, error) {
 }
 
 func TestKilledAtEverySystemCall(t *testing.T) {
-	step := stride(t, 18)
+	step := stride(t, 9)
 	for _, call := range []string{"pwrite64", "fdatasync", "fsync", "ftruncate"} {
-		sum := sweep(t, call, "signal=SIGKILL", "kill at "+call, step)
+		sum := sweep(t, call, "signal=SIGKILL", "kill at "+call, step, 18)
 		if call == "pwrite64" && sum.killed < 100/step {
 			t.Errorf("only %d kills", sum.killed)
 		}
@@ -305,10 +306,10 @@ func TestKilledAtEverySystemCall(t *testing.T) {
 }
 
 func TestTheDiskFailsAtEverySystemCall(t *testing.T) {
-	step := stride(t, 30)
+	step := stride(t, 15)
 	for _, one := range []struct{ call, inject string }{
 		{"pwrite64", "error=EIO"}, {"pwrite64", "error=ENOSPC"}, {"fdatasync", "error=EIO"}, {"fsync", "error=EIO"}, {"ftruncate", "error=EIO"},
 	} {
-		sweep(t, one.call, one.inject, one.inject[len("error="):]+" at "+one.call, step)
+		sweep(t, one.call, one.inject, one.inject[len("error="):]+" at "+one.call, step, 30)
 	}
 }
