@@ -137,6 +137,10 @@ func oneCompacts(t *testing.T, w *world) {
 	if how := w.lease(t, l, w.writer(), 0); how != prompt.Moved {
 		t.Errorf("after the summary: %s", how)
 	}
+	third := w.writer()
+	if how := w.lease(t, l, third, 1); how != prompt.Acquired || w.summarise(t, l, third, 0, all[1]) {
+		t.Errorf("under a lease of the next revision (%s) a summary of the one before was committed", how)
+	}
 	if how, err := w.Store.LeaseCompaction(w.ctx, l.session, first, 1); err == nil {
 		t.Errorf("a claim that is over: %s", how)
 	}
