@@ -8,5 +8,6 @@
 // its end was not, and the database is sound. Then the request is asked again, which must answer with the turn there was
 // and do nothing, and a further turn of the session must work.
 //
-// It runs on Linux. CRASH_STRIDE=1 visits every point; without it each sweep visits some, spread evenly.
+// It runs on Linux. CRASH_STRIDE=1 visits every point; without it each sweep visits some, spread evenly. The sweeps of system
+// calls need strace and are there with -tags strace; `just crash` runs them all.
 package crash

@@ -1,3 +1,5 @@
+//go:build strace
+
 package crash
 
 import "testing"

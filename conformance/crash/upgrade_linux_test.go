@@ -1,3 +1,5 @@
+//go:build strace
+
 package crash
 
 import (
@@ -63,7 +65,7 @@ var writesOfAnUpgrade = []string{"pwrite64", "write", "copy_file_range", "fsync"
 // one, the others, which are written in the same way, at some, and without CRASH_STRIDE=1 most of them at one call's only.
 func TestKilledWhileUpgrading(t *testing.T) {
 	for schema := int64(1); schema < today(t); schema++ {
-		s, step, sum := load(t, schema), stride(t, 92), &tally{}
+		s, step, sum := load(t, schema), stride(t, 46), &tally{}
 		calls := writesOfAnUpgrade
 		if schema > 1 {
 			step *= 20
@@ -93,7 +95,7 @@ func TestTheDiskFailsWhileUpgrading(t *testing.T) {
 		{"linkat", "error=EIO"},
 		{"unlinkat", "error=EIO"},
 	} {
-		sum.take(sweepOver(t, one.call, one.inject, stride(t, 92)*10, s.upgraded()))
+		sum.take(sweepOver(t, one.call, one.inject, stride(t, 46)*4, s.upgraded()))
 	}
 	sum.report(t, "EIO and ENOSPC at the writes of an upgrade")
 }

@@ -167,7 +167,7 @@ func (p *proof) build(ctx context.Context, pkg, overlay string) (string, error) 
 	if err := f.Close(); err != nil {
 		return "", err
 	}
-	args := []string{"test", "-c", "-o", f.Name()}
+	args := []string{"test", "-tags", "strace", "-c", "-o", f.Name()} // with the tests that need strace
 	if overlay != "" {
 		args = append(args, "-overlay", overlay)
 	}
