@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"bytes"
 	"context"
 	"sync/atomic"
 
@@ -10,6 +11,7 @@ import (
 // Call runs one effect as a turn of its own, with no model: the same admission, binding, catalog, gate and terminal
 // state. The effect's result is returned beside the turn's; it is the zero Result when the turn never came that far.
 func (x *Execution) Call(ctx context.Context, req Request, tool string, arguments []byte, obs Observer) (Result, effect.Result, error) {
+	arguments = bytes.Clone(arguments) // what was approved is what runs, whatever the caller does with its own
 	req.Direct, req.call = true, []string{tool, string(arguments)}
 	if req.Input == "" {
 		req.Input = "call " + tool
