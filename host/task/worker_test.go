@@ -195,7 +195,7 @@ func TestTasksRunOnceInOrderAndSoManyAtOnce(t *testing.T) {
 func TestEachKindHasItsOwnPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		for range 3 {
+		for range 5 {
 			w.queue()
 		}
 		worker := task.NewWorker(task.Config{
