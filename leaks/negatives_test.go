@@ -78,11 +78,7 @@ func constant(e ast.Expr) (string, bool) {
 // missed is a text that the rules of gitleaks mark as a secret which they should find and do not.
 const missed = "MailchimpSDK.initialize(token: 3012a5754bbd716926f99c028f7ea428-us18)"
 
-// glued is a key with seven characters behind it. gitleaks takes no key that has more behind it for one; here what is glued
-// to a key does not show it.
-const glued = "AIzaTesb6Tscfcni8vIpWZqNCXFDFslJtVSvFDqabcd123"
-
-// The detectors mask nothing that is no secret to another tool, but for one text. What a rule of it must leave and another one of its rules
+// The detectors mask nothing that is no secret to another tool. What a rule of it must leave and another one of its rules
 // takes for a secret is none of those.
 func TestNegativesOfAnotherScannerStay(t *testing.T) {
 	d, err := detect.NewDetectorDefaultConfig()
@@ -99,12 +95,9 @@ func TestNegativesOfAnotherScannerStay(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		changed := len(v.Found) > 0 || v.Durable.String() != s
-		if changed {
+		if len(v.Found) > 0 || v.Durable.String() != s {
 			masked++
-		}
-		if changed != (s == glued) {
-			t.Errorf("changed: %v, found %v: %q", changed, v.Found, s)
+			t.Errorf("changed, found %v: %q", v.Found, s)
 		}
 	}
 	t.Logf("gitleaks negatives: %d of %d unchanged; %d more are secrets to another of its rules", len(all)-secrets-masked, len(all)-secrets, secrets)

@@ -11,6 +11,7 @@ type tokenShape struct {
 	mixed  bool   // the body must have a letter and a digit, as random text nearly always has
 	whole  int    // the published length of the body; 0: none is published
 	tail   string // what a whole body ends with
+	only   bool   // a body of another length than the published one is no token
 }
 
 // shapes is the list. It is short on purpose: every entry is a published prefix that ordinary text does not have.
@@ -22,45 +23,46 @@ func shapes(first byte) []tokenShape {
 	switch first {
 	case 'A':
 		return []tokenShape{
-			{"aws_access_key_id", "AKIA", isBase32, 16, false, 0, ""},
-			{"aws_access_key_id", "ASIA", isBase32, 16, false, 0, ""},
-			{"google_api_key", "AIza", isURLSafe, 20, true, 35, ""},
-			{"age_secret_key", "AGE-SECRET-KEY-1", isAlnum, 50, true, 0, ""},
+			{"aws_access_key_id", "AKIA", isBase32, 16, false, 0, "", false},
+			{"aws_access_key_id", "ASIA", isBase32, 16, false, 0, "", false},
+			{"google_api_key", "AIzaSy", isURLSafe, 18, true, 33, "", false},
+			{"google_api_key", "AIza", isURLSafe, 35, true, 35, "", true}, // as published, but those that are given out begin with the above
+			{"age_secret_key", "AGE-SECRET-KEY-1", isAlnum, 50, true, 0, "", false},
 		}
 	case 'g':
 		return []tokenShape{
-			{"github_token", "ghp_", isAlnum, 30, true, 0, ""},
-			{"github_token", "gho_", isAlnum, 30, true, 0, ""},
-			{"github_token", "ghu_", isAlnum, 30, true, 0, ""},
-			{"github_token", "ghs_", isAlnum, 30, true, 0, ""},
-			{"github_token", "ghr_", isAlnum, 30, true, 0, ""},
-			{"github_token", "github_pat_", isURLSafe, 22, true, 0, ""},
-			{"gitlab_token", "glpat-", isURLSafe, 20, true, 0, ""},
+			{"github_token", "ghp_", isAlnum, 30, true, 0, "", false},
+			{"github_token", "gho_", isAlnum, 30, true, 0, "", false},
+			{"github_token", "ghu_", isAlnum, 30, true, 0, "", false},
+			{"github_token", "ghs_", isAlnum, 30, true, 0, "", false},
+			{"github_token", "ghr_", isAlnum, 30, true, 0, "", false},
+			{"github_token", "github_pat_", isURLSafe, 22, true, 0, "", false},
+			{"gitlab_token", "glpat-", isURLSafe, 20, true, 0, "", false},
 		}
 	case 'h':
-		return []tokenShape{{"huggingface_token", "hf_", isAlnum, 30, true, 0, ""}}
+		return []tokenShape{{"huggingface_token", "hf_", isAlnum, 30, true, 0, "", false}}
 	case 'n':
-		return []tokenShape{{"npm_token", "npm_", isAlnum, 36, true, 0, ""}}
+		return []tokenShape{{"npm_token", "npm_", isAlnum, 36, true, 0, "", false}}
 	case 'r':
-		return []tokenShape{{"stripe_key", "rk_live_", isAlnum, 16, true, 0, ""}}
+		return []tokenShape{{"stripe_key", "rk_live_", isAlnum, 16, true, 0, "", false}}
 	case 's':
 		return []tokenShape{
-			{"anthropic_key", "sk-ant-api03-", isURLSafe, 20, true, 95, "AA"},
-			{"anthropic_key", "sk-ant-admin01-", isURLSafe, 20, true, 95, "AA"},
-			{"anthropic_key", "sk-ant-", isURLSafe, 20, true, 0, ""},
-			{"openai_key", "sk-proj-", isURLSafe, 20, true, 0, ""},
-			{"openai_key", "sk-svcacct-", isURLSafe, 20, true, 0, ""},
-			{"openai_key", "sk-", isAlnum, 32, true, 0, ""},
-			{"stripe_key", "sk_live_", isAlnum, 16, true, 0, ""},
+			{"anthropic_key", "sk-ant-api03-", isURLSafe, 20, true, 95, "AA", false},
+			{"anthropic_key", "sk-ant-admin01-", isURLSafe, 20, true, 95, "AA", false},
+			{"anthropic_key", "sk-ant-", isURLSafe, 20, true, 0, "", false},
+			{"openai_key", "sk-proj-", isURLSafe, 20, true, 0, "", false},
+			{"openai_key", "sk-svcacct-", isURLSafe, 20, true, 0, "", false},
+			{"openai_key", "sk-", isAlnum, 32, true, 0, "", false},
+			{"stripe_key", "sk_live_", isAlnum, 16, true, 0, "", false},
 		}
 	case 'x':
 		return []tokenShape{
-			{"slack_token", "xoxb-", isURLSafe, 20, true, 0, ""},
-			{"slack_token", "xoxp-", isURLSafe, 20, true, 0, ""},
-			{"slack_token", "xoxa-", isURLSafe, 10, true, 0, ""},
-			{"slack_token", "xoxe-", isURLSafe, 20, true, 0, ""},
-			{"slack_token", "xoxs-", isURLSafe, 20, true, 0, ""},
-			{"slack_token", "xapp-", isURLSafe, 10, true, 0, ""},
+			{"slack_token", "xoxb-", isURLSafe, 20, true, 0, "", false},
+			{"slack_token", "xoxp-", isURLSafe, 20, true, 0, "", false},
+			{"slack_token", "xoxa-", isURLSafe, 10, true, 0, "", false},
+			{"slack_token", "xoxe-", isURLSafe, 20, true, 0, "", false},
+			{"slack_token", "xoxs-", isURLSafe, 20, true, 0, "", false},
+			{"slack_token", "xapp-", isURLSafe, 10, true, 0, "", false},
 		}
 	}
 	return nil
@@ -93,7 +95,7 @@ func listedAt(text []byte) (int, string) {
 		}
 		body = body[:span0(body, s.body)]
 		n := len(s.prefix) + len(body)
-		if len(body) >= s.least && (!s.mixed || mixed(body)) && (s.asPublished(body) || irregular(body)) &&
+		if len(body) >= s.least && (!s.mixed || mixed(body)) && (s.asPublished(body) || !s.only && irregular(body)) &&
 			!placeholder(string(body)) && !standsIn(body) && !published(string(text[:n])) {
 			return n, s.name
 		}

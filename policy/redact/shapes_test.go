@@ -24,6 +24,7 @@ func TestATokenInPiecesIsStillOne(t *testing.T) {
 		"anthropic, another end":        {"key § is", "sk-ant-api03-" + random93 + "wQ"},
 		"anthropic admin, cut off":      {"key § is", "sk-ant-admin01-" + random93[:60]},
 		"google, whole":                 {"key § is", "AIza" + random35},
+		"google, whole, another start":  {"key § is", "AIza" + random35[2:] + "xY"},
 		"google, cut off":               {"key § is", "AIza" + random35[:24]},
 		"google, glued to more":         {"key § is", "AIza" + random35 + "abcd123"},
 		"telegram, cut off":             {"bot § is", "123456789:AAH" + random35[:28]},
@@ -48,6 +49,7 @@ func TestATokenInPiecesIsStillOne(t *testing.T) {
 		"glpat-xxxxxxxxxxxx1-xxxxxxxxxxxx",
 		"xoxb-123456789012-XXXXXXXXXX",
 		"sk-ant-api03-abc123xyz-456def789ghij-klmnopqrstuvwx-3456yza789bcde-1234AA",
+		"AIza" + random35[2:] + "xYabcd123", // no key that is given out begins so
 		"12345678:the-name-of-a-thing-that-goes-on-for-44",
 	} {
 		if got := (redact.Set{}).Text(redact.ForOperator, stays); got != stays {
