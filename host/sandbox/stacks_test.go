@@ -21,7 +21,7 @@ import (
 // shows the runtime's own functions, these have no lines.
 func TestABuildTakesNothingOutOfAStack(t *testing.T) {
 	dir := t.TempDir()
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, "linked.wasm"), "./testdata/stacks")
+	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", filepath.Join(dir, "linked.wasm"), "./testdata/stacks")
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -2,6 +2,7 @@ package guestbuild_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -57,6 +58,42 @@ func TestAnyChangedSourceIsBuiltAnew(t *testing.T) {
 		}
 		if !skipped(t, o) {
 			t.Errorf("%s is not in the binary and was compiled for", name)
+		}
+	}
+}
+
+// What a checkout knows of itself, its commit and whether a file is changed, is no source: the same sources are the same
+// bytes in a folder that no one tracks, in a fresh commit and in a later one.
+func TestTheCommitIsNoSource(t *testing.T) {
+	dir := module(t, map[string]string{
+		"go.mod": "module example.com/guest\n\ngo 1.26\n", "main.go": "package main\n\nfunc main() { println(1) }\n", "notes.txt": "one",
+	})
+	git := func(args ...string) {
+		cmd := exec.Command("git", append([]string{"-c", "user.name=x", "-c", "user.email=x@example.com"}, args...)...)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v: %s", args, err, out)
+		}
+	}
+	digest := func() string {
+		r, err := guestbuild.Build(t.Context(), guestbuild.Options{Dir: dir, OutDir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.SHA256
+	}
+	want := digest()
+	for _, state := range []struct {
+		name string
+		make func()
+	}{
+		{"a commit", func() { git("init", "-q"); git("add", "."); git("commit", "-qm", "one") }},
+		{"a changed file", func() { write(t, dir, "notes.txt", "two") }},
+		{"another commit", func() { git("add", "."); git("commit", "-qm", "two") }},
+	} {
+		state.make()
+		if got := digest(); got != want {
+			t.Errorf("with %s the same sources became other bytes", state.name)
 		}
 	}
 }

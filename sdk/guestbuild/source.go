@@ -18,7 +18,7 @@ import (
 
 // buildFlags is what every guest is built with; a change makes every stamp old, as a change of [trim] must: the digest
 // below begins with a number for that.
-var buildFlags = []string{"-buildmode=c-shared", "-trimpath", "-ldflags=-s -w"}
+var buildFlags = []string{"-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w"}
 
 // listed is the part of `go list -json` that says which files make a package.
 type listed struct {

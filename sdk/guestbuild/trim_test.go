@@ -26,7 +26,7 @@ func TestABuildLeavesOutOnlyWhatNothingReads(t *testing.T) {
 func linkSample(t *testing.T) []byte {
 	t.Helper()
 	linked := filepath.Join(t.TempDir(), "linked.wasm")
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", linked, "./testdata/sample")
+	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", linked, "./testdata/sample")
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
