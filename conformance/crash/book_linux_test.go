@@ -146,13 +146,18 @@ func (w *world) look(ctx context.Context) (state, error) {
 // hold checks the database at path against the book and brings it on. What it finds wrong is returned, in words.
 func hold(t *testing.T, path string, b *book) (faults []string) {
 	t.Helper()
+	report, err := sqlite.Check(t.Context(), path)
+	if err != nil || len(report.Faults) > 0 {
+		return []string{fmt.Sprintf("the database is not sound: %+v, %v", report, err)}
+	}
+	return holdSound(t, path, b, report)
+}
+
+// holdSound is hold for a database that was looked at.
+func holdSound(t *testing.T, path string, b *book, report sqlite.Report) (faults []string) {
+	t.Helper()
 	ctx := t.Context()
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
-	report, err := sqlite.Check(ctx, path)
-	if err != nil || len(report.Faults) > 0 {
-		fault("the database is not sound: %+v, %v", report, err)
-		return faults
-	}
 	if audit, err := sqlite.VerifyAudit(ctx, path); report.Schema == report.Known && (err != nil || len(audit.Faults) > 0) {
 		fault("the audit's chain does not hold: %+v, %v", audit, err)
 	}

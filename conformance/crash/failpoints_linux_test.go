@@ -123,7 +123,7 @@ func TestEveryFailpoint(t *testing.T) {
 	for _, mode := range []string{"kill", "error", "delay"} {
 		sum, step := &tally{}, 1
 		if mode != "kill" {
-			step = stride(t, 4)
+			step = stride(t, 8)
 		}
 		each(step, func(n int) bool {
 			if n > len(names) {
@@ -143,7 +143,7 @@ func TestEveryFailpoint(t *testing.T) {
 
 // visit arms one point and holds what the child leaves behind.
 func (y *tally) visit(t *testing.T, exe, name, mode string) {
-	dir, err := os.MkdirTemp("", "portcullis-crash-")
+	dir, err := os.MkdirTemp(os.Getenv(dirEnv), "portcullis-crash-")
 	if err != nil {
 		t.Error(err)
 		return

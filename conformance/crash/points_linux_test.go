@@ -16,6 +16,10 @@ import (
 	"testing"
 )
 
+// dirEnv is where the databases of a sweep are, if not in the temporary folder. What is killed is a process, so that memory does
+// as well as a disk, and none of the thousands of writes waits.
+const dirEnv = "CRASH_DIR"
+
 // stride is how many points of a sweep are passed over for each that is visited: 1 visits all.
 func stride(t *testing.T, standard int) int {
 	t.Helper()

@@ -55,7 +55,7 @@ func sweepOver(t *testing.T, call, inject string, step int, from before) *tally 
 	}
 	sum := &tally{}
 	each(step, func(n int) bool {
-		dir, err := os.MkdirTemp("", "portcullis-crash-")
+		dir, err := os.MkdirTemp(os.Getenv(dirEnv), "portcullis-crash-")
 		if err != nil {
 			t.Error(err)
 			return false

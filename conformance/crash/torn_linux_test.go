@@ -151,7 +151,7 @@ func tear(random *rand.Rand, log []byte, ends []int, n int) (torn []byte, whole 
 
 // reopen opens a copy of the database with a torn log.
 func reopen(t *testing.T, first string, torn []byte, counts []int, whole int, outside *book) []string {
-	dir, err := os.MkdirTemp("", "portcullis-crash-")
+	dir, err := os.MkdirTemp(os.Getenv(dirEnv), "portcullis-crash-")
 	if err != nil {
 		return []string{err.Error()}
 	}

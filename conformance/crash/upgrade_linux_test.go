@@ -26,8 +26,8 @@ func (s saved) whole(t *testing.T, path string, b *book) (faults []string) {
 	default:
 		faults = append(faults, fmt.Sprintf("the database has schema %d: neither %d nor %d", report.Schema, s.schema, report.Known))
 	}
-	faults = append(faults, s.rowsOf(t, path)...)
-	faults = append(faults, hold(t, path, b)...)
+	faults = append(faults, s.rowsOf(report)...)
+	faults = append(faults, holdSound(t, path, b, report)...)
 	faults = append(faults, s.backedUp(t, path)...)
 	left, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
@@ -50,7 +50,7 @@ func (s saved) backedUp(t *testing.T, path string) (faults []string) {
 	if err != nil || len(report.Faults) > 0 || report.Schema != s.schema {
 		return []string{fmt.Sprintf("the backup: %+v, %v", report, err)}
 	}
-	return s.rowsOf(t, bak)
+	return s.rowsOf(report)
 }
 
 // upgraded lets a child upgrade a copy of it.
@@ -95,7 +95,7 @@ func TestTheDiskFailsWhileUpgrading(t *testing.T) {
 		{"linkat", "error=EIO"},
 		{"unlinkat", "error=EIO"},
 	} {
-		sum.take(sweepOver(t, one.call, one.inject, stride(t, 46)*4, s.upgraded()))
+		sum.take(sweepOver(t, one.call, one.inject, stride(t, 46)*10, s.upgraded()))
 	}
 	sum.report(t, "EIO and ENOSPC at the writes of an upgrade")
 }

@@ -103,7 +103,7 @@ func TestWhatFailsOnPurposeWritesNothingDown(t *testing.T) {
 	if err := os.WriteFile(bin, []byte("#!/bin/sh\necho nofailfile=$RAPID_NOFAILFILE\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if out, _, err := p.test(t.Context(), bin, ".", "TestX"); err != nil || string(out) != "nofailfile=1\n" {
+	if out, _, err := p.test(t.Context(), bin, ".", "TestX", testTime); err != nil || string(out) != "nofailfile=1\n" {
 		t.Errorf("a test is run with %q, %v", out, err)
 	}
 }
