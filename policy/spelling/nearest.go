@@ -13,13 +13,9 @@ import (
 const maxWord = 64
 
 // Nearest is the known name that word most likely misspells, the first of several, or "". A third of its letters may be
-// wrong, and two of a word of four: a neighbour that changed places counts once. More than that is another word.
+// wrong, and one of a shorter word: a neighbour that changed places counts once. More than that is another word.
 func Nearest(word string, known []string) string {
-	most := max(2, len(word)/3)
-	if len(word) < 4 {
-		most = 1
-	}
-	return Within(most, word, known)
+	return Within(max(1, len(word)/3), word, known)
 }
 
 // Within is the known name that is fewest edits away from word, the first of several, or "" where none is within most edits.

@@ -11,7 +11,7 @@ func TestNearest(t *testing.T) {
 	known := []string{"call", "chat", "core", "plugin", "schedules", "net.fetch"}
 	for word, want := range map[string]string{
 		"cal": "call", "chta": "chat", "cehck": "", "CORE": "core", "plguin": "plugin", "pulgins": "plugin", "shcedule": "schedules",
-		"network.fetch": "net.fetch", "core.fetch.of": "", "xy": "", "": "", strings.Repeat("c", 1<<20): "", "call\xff": "call",
+		"network.fetch": "net.fetch", "core.fetch.of": "", "xy": "", "cola": "", "pluf": "", "": "", strings.Repeat("c", 1<<20): "", "call\xff": "call",
 	} {
 		if got := spelling.Nearest(word, known); got != want {
 			t.Errorf("Nearest(%.20q) = %q, want %q", word, got, want)

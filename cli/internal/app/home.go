@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
 	"github.com/b3abf3ee/portcullis/policy/shellword"
@@ -33,6 +34,12 @@ func FindHome(flag string, env func(string) string, dir string) (Home, error) {
 			}
 		}
 		path = filepath.Join(user, ".portcullis")
+	}
+	if path == "~" || strings.HasPrefix(path, "~/") {
+		return Home{}, &console.Problem{
+			Code: "home_tilde", Exit: console.ExitUsage, Message: "the home is named as " + path + ", and a shell leaves ~ as it is in quotes and in files",
+			Remedy: "write $HOME in its place, or ./~ for a folder of that name",
+		}
 	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)

@@ -33,6 +33,8 @@ func TestHomeIsTheFlagThenTheVariableThenTheUsers(t *testing.T) {
 		"relative flag": {"f/../g", nil, "/started/g"},
 		"variable":      {"", map[string]string{HomeVariable: "/v", "HOME": "/u"}, "/v"},
 		"user":          {"", map[string]string{"HOME": "/u"}, "/u/.portcullis"},
+		"of that name":  {"./~", nil, "/started/~"},
+		"backup":        {"~old/x", nil, "/started/~old/x"},
 	} {
 		got, err := FindHome(c.flag, func(k string) string { return c.env[k] }, "/started")
 		if err != nil || got.Path != filepath.FromSlash(c.want) {
@@ -42,6 +44,12 @@ func TestHomeIsTheFlagThenTheVariableThenTheUsers(t *testing.T) {
 	_, err := FindHome("", func(string) string { return "" }, "/started")
 	if got := problemCode(t, err); got != "no_home" {
 		t.Errorf("without $HOME: %v", err)
+	}
+	for _, quoted := range []string{"~", "~/x"} { // which a shell did not put a folder in place of
+		_, err := FindHome("", func(string) string { return quoted }, "/started")
+		if got := problemCode(t, err); got != "home_tilde" {
+			t.Errorf("%s: %v", quoted, err)
+		}
 	}
 }
 

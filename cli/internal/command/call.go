@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -66,8 +67,9 @@ func (s *shell) callTool(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if !json.Valid(raw) {
-		p := usage("--args is not JSON: %s", console.Cut(string(raw), 60))
+	var bad *json.SyntaxError
+	if err := json.Unmarshal(raw, new(json.RawMessage)); errors.As(err, &bad) {
+		p := usage("--args is not JSON: %s: %v, at byte %d", console.Cut(string(raw), 60), bad, bad.Offset)
 		p.Code, p.Remedy = "arguments_not_json", "write a JSON object, quoted for the shell: --args '{\"name\": \"value\"}'; `portcullis plugin list` names the plugin whose `portcullis plugin inspect ID` shows the arguments"
 		return p
 	}

@@ -24,7 +24,7 @@ func problemOf(ctx context.Context, err error) *console.Problem {
 	if errors.As(err, &p) {
 		return p
 	}
-	for _, known := range []func(error) *console.Problem{turnProblem, pluginProblem, buildProblem, coreProblem, scaffoldProblem, idProblem, secretProblem} {
+	for _, known := range []func(error) *console.Problem{turnProblem, pluginProblem, buildProblem, coreProblem, scaffoldProblem, idProblem, secretProblem, fileProblem} {
 		if p := known(err); p != nil {
 			p.Cause = err
 			return p
@@ -37,7 +37,7 @@ func problemOf(ctx context.Context, err error) *console.Problem {
 		}
 	}
 	return &console.Problem{
-		Code: "host_failed", Message: err.Error(), Exit: console.ExitHost, Cause: err,
+		Code: "host_failed", Message: sentence(err), Exit: console.ExitHost, Cause: err,
 		Remedy: "`portcullis doctor` looks for the cause",
 	}
 }

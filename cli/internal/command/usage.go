@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -43,10 +44,15 @@ func operands(c *cli.Context) ([]string, error) {
 	if len(given) > len(wanted) {
 		p := usage("%s does not take %q", c.Command.HelpName, console.Cut(given[len(wanted)], 40))
 		p.Remedy = "type " + strings.Replace(help, " `", "`", 1)
+		if strings.Contains(given[len(wanted)], "=") && slices.ContainsFunc(c.Command.Flags, isArgs) {
+			p.Remedy = "arguments are one JSON object, quoted for the shell: --args '{\"name\": \"value\"}'"
+		}
 		return nil, p
 	}
 	return append(given, make([]string, len(wanted)-len(given))...), nil
 }
+
+func isArgs(f cli.Flag) bool { return f.Names()[0] == "args" }
 
 // group is the action of a command that only has others below it.
 func group(c *cli.Context) error {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"text/template"
 
 	"github.com/b3abf3ee/portcullis"
@@ -132,8 +133,10 @@ func free(dir string) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
-	case err != nil || len(found) > 0:
+	case errors.Is(err, syscall.ENOTDIR) || len(found) > 0:
 		return &TakenError{dir}
+	case err != nil:
+		return fmt.Errorf("scaffold: look into %s: %w", dir, err)
 	}
 	return nil
 }
