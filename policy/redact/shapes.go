@@ -18,7 +18,7 @@ type tokenShape struct {
 // Where a length is published, a body of another one, cut off or with something glued to it, is a token when it looks
 // random; the first form with the prefix of a text decides.
 // Sources: the token formats published by GitHub, GitLab, AWS, Slack, Anthropic, OpenAI, Stripe, Google, npm,
-// Hugging Face and age.
+// Notion, 1Password, Hugging Face and age.
 func shapes(first byte) []tokenShape {
 	switch first {
 	case 'A':
@@ -42,7 +42,12 @@ func shapes(first byte) []tokenShape {
 	case 'h':
 		return []tokenShape{{"huggingface_token", "hf_", isAlnum, 30, true, 0, "", false}}
 	case 'n':
-		return []tokenShape{{"npm_token", "npm_", isAlnum, 36, true, 0, "", false}}
+		return []tokenShape{
+			{"npm_token", "npm_", isAlnum, 36, true, 0, "", false},
+			{"notion_token", "ntn_", isAlnum, 40, true, 0, "", false},
+		}
+	case 'o':
+		return []tokenShape{{"onepassword_token", "ops_eyJ", isURLSafe, 100, true, 0, "", false}}
 	case 'r':
 		return []tokenShape{{"stripe_key", "rk_live_", isAlnum, 16, true, 0, "", false}}
 	case 's':
@@ -81,7 +86,7 @@ func shapeAt(text []byte) (int, string) {
 		return pemAt(text), "private_key"
 	}
 	switch string(text[:min(len(text), 2)]) { // almost every word of a text ends here
-	case "AK", "AS", "AI", "AG", "gh", "gi", "gl", "hf", "np", "rk", "sk", "xo", "xa":
+	case "AK", "AS", "AI", "AG", "gh", "gi", "gl", "hf", "np", "nt", "op", "rk", "sk", "xo", "xa":
 		return listedAt(text)
 	}
 	return 0, ""

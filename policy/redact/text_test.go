@@ -86,6 +86,8 @@ func TestTextGivesAwaySecrets(t *testing.T) {
 		"stripe":               {"key §", "sk_live_4eC39HqLyjWDarjtT1zd", "stripe_key"},
 		"google":               {"key=§;", "AIza" + dashed35, "google_api_key"},
 		"npm":                  {"§", "npm_" + alnum36, "npm_token"},
+		"notion":               {"§", "ntn_" + alnum36 + "aB1cD2eF3g", "notion_token"},
+		"1password":            {"§", "ops_eyJ" + strings.Repeat("aB1", 34), "onepassword_token"},
 		"hugging face":         {"§", "hf_" + alnum36, "huggingface_token"},
 		"telegram":             {"bot § started", "123456789:" + dashed35, "telegram_token"},
 		"telegram in a path":   {"https://api.telegram.org/bot§/getMe", "123456789:" + dashed35, "telegram_token"},
