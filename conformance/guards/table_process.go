@@ -39,7 +39,8 @@ func running() []guard {
 		{"size-of-an-artifact", engine + "artifact.go", "fits := p[:min(int64(len(p)), k.left)]", "fits := p", inProcess, "TestArtifactsArePrivateBoundedAndLetTheOldestGo"},
 		{"number-of-artifacts", engine + "artifact.go", "len(entries)-i < a.Count && ", "", inProcess, "TestArtifactsArePrivateBoundedAndLetTheOldestGo"},
 
-		{"output-hidden-before-cut", tool + "result.go", "if w.Cut() == 0 {", "if w.Cut() >= 0 {", inExec, "TestNoPartOfAValueIsShownWhereAnOutputIsCut"},
+		{"output-hidden-before-cut", tool + "result.go", "if w.Exact() {", "if true {", inExec, "TestNoPartOfAValueIsShownWhereAnOutputIsCut"},
+		{"bytes-hidden-before-readable", engine + "output.go", "o.total == int64(len(all)) && readable(all) == string(all)", "o.total == int64(len(all))", inExec, "TestWhatIsNoTextIsHiddenBeforeItIsMadeReadable"},
 		{"programs-of-the-core", tool + "plan.go", "return p.listed(a.Argv[0])", "return nil", inExec, "TestWhatIsRefusedBeforeAnybodyIsAsked/another_program"},
 		{"code-in-words", tool + "plan.go", "if f.Kind == command.Code && !p.rule.CodeFlags {", "if false {", inExec, "TestWhatIsRefusedBeforeAnybodyIsAsked/code_behind_a_wrapper"},
 		{"folder-by-a-link", tool + "plan.go", "dir, err := root.Open(rel)", "dir, err := os.Open(filepath.Join(workspace, rel))", inExec, "TestWhatIsRefusedBeforeAnybodyIsAsked/a_link_out"},

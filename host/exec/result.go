@@ -53,8 +53,9 @@ type keeping struct {
 	files []*spill
 }
 
-// watched is an output that tells when it cannot be kept. What is too long for a result is hidden before it is cut: the gate,
-// which hides what is secret in every result, would not find a part of a value.
+// watched is an output that tells when it cannot be kept. What is too long for a result is hidden before it is cut, and what is
+// no text before it is made readable: the gate, which hides what is secret in every result, would not find a part of a value,
+// nor one in UTF-16 whose zeros are gone.
 type watched struct {
 	*process.Output
 	k     *keeping
@@ -72,9 +73,9 @@ func (w *watched) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// text is what a result shows. Whole, it is left to the gate, which hides in each view what that view may not show.
+// text is what a result shows. As it was written, it is left to the gate, which hides in each view what that view may not show.
 func (w *watched) text() string {
-	if w.Cut() == 0 {
+	if w.Exact() {
 		return w.Text()
 	}
 	return w.shown.Text()

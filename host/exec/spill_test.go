@@ -78,3 +78,37 @@ func TestNoPartOfAValueIsShownWhereAnOutputIsCut(t *testing.T) {
 		}
 	}
 }
+
+// A value in UTF-16, whose zeros no reader expects, is hidden before they are replaced.
+func TestWhatIsNoTextIsHiddenBeforeItIsMadeReadable(t *testing.T) {
+	const value = "s3cr3t-value-of-two-bytes"
+	set, err := redact.Set{}.With(redact.NewSecret("HELD", value))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Source{cfg: Config{Artifacts: &process.Artifacts{Dir: t.TempDir(), Each: 1 << 20, Count: 10, Bytes: 1 << 30}}}
+	for n, letter := range []func(c rune) string{
+		func(c rune) string { return string(c) + "\x00" },
+		func(c rune) string { return "\x00" + string(c) },
+	} {
+		text := ""
+		for _, c := range value {
+			text += letter(c)
+		}
+		k := s.keep(effect.Call{Effect: id.Effect(fmt.Sprint("eff_", n)), Redactor: func() redact.Set { return set }})
+		for _, out := range []*watched{k.stdout, k.stderr} {
+			if _, err := out.Write([]byte("before " + text + " behind")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := k.close(); err != nil {
+			t.Fatal(err)
+		}
+		got := resultOf(process.Ended{}, k)
+		for _, shown := range []string{got.Stdout, got.Stderr} {
+			if !strings.HasPrefix(shown, "before ") || !strings.HasSuffix(shown, " behind") || strings.Contains(strings.ReplaceAll(shown, "\uFFFD", ""), value[:8]) {
+				t.Errorf("shown: %q", shown)
+			}
+		}
+	}
+}

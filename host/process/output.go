@@ -81,13 +81,6 @@ func (o *Output) Total() int64 {
 	return o.total
 }
 
-// Cut is how many bytes [Output.Text] leaves out.
-func (o *Output) Cut() int64 {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.total - int64(len(o.first)+len(o.last))
-}
-
 // Text is what is kept as valid UTF-8, with one line that says how much is missing between beginning and end.
 func (o *Output) Text() string {
 	o.mu.Lock()
@@ -98,6 +91,14 @@ func (o *Output) Text() string {
 	}
 	end := append(append([]byte{}, o.last[o.at:]...), o.last[:o.at]...)
 	return fmt.Sprintf("%s\n[... %d bytes left out ...]\n%s", readable(wholeEnd(o.first)), cut, readable(wholeBegin(end)))
+}
+
+// Exact reports that [Output.Text] is what was written, byte for byte: nothing is left out and nothing was replaced.
+func (o *Output) Exact() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	all := o.kept()
+	return o.total == int64(len(all)) && readable(all) == string(all)
 }
 
 // readable replaces what is not UTF-8, and NUL, which no reader of text expects.

@@ -144,18 +144,27 @@ func (n *nest) logged(h *app.Running, log *bytes.Buffer) func(string) string {
 	}
 }
 
-// artifacts has a program print a text in the midst of so much that its output is kept, and returns the names and the
-// contents of what was kept, and what was said of it.
+// artifacts has a program print a text by itself, and in the midst of so much that its output is kept, and returns what all
+// views of its results show, and the names and the contents of what was kept.
 func (n *nest) artifacts(h *app.Running, text string) string {
 	n.t.Helper()
+	var shown strings.Builder
+	say := func(r effect.Result) {
+		fmt.Fprintln(&shown, r.Status, r.Sentence)
+		for _, a := range []redact.Audience{redact.ForModel, redact.ForOperator, redact.ForEvent, redact.ForDurable, redact.ForDebug} {
+			fmt.Fprintln(&shown, r.Views.View(a))
+		}
+	}
+	if err := os.WriteFile(filepath.Join(n.work, "short.txt"), []byte(text), 0o600); err != nil {
+		n.t.Fatal(err)
+	}
+	say(n.call(h, "process.exec", map[string]any{"argv": []string{"cat", "short.txt"}}))
 	room := strings.Repeat("so many words that nobody would read them\n", 1000)
 	if err := os.WriteFile(filepath.Join(n.work, "long.txt"), []byte(room+text+"\n"+room), 0o600); err != nil {
 		n.t.Fatal(err)
 	}
 	before := n.kept()
-	r := n.call(h, "process.exec", map[string]any{"argv": []string{"cat", "long.txt"}})
-	var shown strings.Builder
-	fmt.Fprintln(&shown, r.Status, r.Sentence)
+	say(n.call(h, "process.exec", map[string]any{"argv": []string{"cat", "long.txt"}}))
 	for _, name := range n.kept() {
 		if slices.Contains(before, name) {
 			continue
