@@ -29,7 +29,7 @@ func refuses(class, name string, p program, reasons ...string) row {
 // shellRows: the first word is looked at and the whole is run by a shell. Here no shell reads words, and a text for a shell
 // is one question of its own.
 func shellRows() []row {
-	status := []string{"git", "status"}
+	listed := []string{"ls", "src"}
 	shell := func(name, first, second string) row {
 		return row{"F22", name, func(x *attempt) {
 			x.rule.Shell = true
@@ -42,14 +42,14 @@ func shellRows() []row {
 		}}
 	}
 	return []row{
-		after("F22", "and, as words", status, "git", "status", "&&", "touch", "x"),
-		after("F22", "a semicolon in a word", status, "git", "status; touch x"),
-		after("F22", "a pipe in a word", status, "git", "status|sh"),
-		after("F22", "a substitution in a word", status, "git", "status$(id)"),
-		after("F22", "backquotes in a word", status, "git", "status`id`"),
-		after("F22", "a line break in a word", status, "git", "status\nrm -rf d"),
-		after("F22", "one word more, empty", status, "git", "status", ""),
-		after("F22", "a trailing space", status, "git", "status "),
+		after("F22", "and, as words", listed, "ls", "src", "&&", "touch", "x"),
+		after("F22", "a semicolon in a word", listed, "ls", "src; touch x"),
+		after("F22", "a pipe in a word", listed, "ls", "src|sh"),
+		after("F22", "a substitution in a word", listed, "ls", "src$(id)"),
+		after("F22", "backquotes in a word", listed, "ls", "src`id`"),
+		after("F22", "a line break in a word", listed, "ls", "src\nrm -rf d"),
+		after("F22", "one word more, empty", listed, "ls", "src", ""),
+		after("F22", "a trailing space", listed, "ls", "src "),
 		refuses("F22", "a line for a program", program{Argv: []string{"git status && touch x"}}, "program_not_found"),
 		refuses("F22", "a shell that is off", program{Command: "git status && touch x"}, "tool_not_found"),
 		refuses("F22", "sh with a text", program{Argv: []string{"sh", "-c", "git status && touch x"}}, "code_in_words"),
@@ -106,17 +106,17 @@ func wrapperRows() []row {
 func environmentRows() []row {
 	var rows []row
 	for name := range strings.FieldsSeq("LD_PRELOAD LD_LIBRARY_PATH LD_AUDIT NODE_OPTIONS GIT_SSH_COMMAND GIT_EXTERNAL_DIFF BASH_ENV PYTHONPATH PERL5OPT PATH ld_preload") {
-		rows = append(rows, row{"F25", "approved git status, then with " + name, func(x *attempt) {
-			x.allowed(x.run("git", "status"))
-			x.refused(x.start(program{Argv: []string{"git", "status"}, Env: map[string]string{name: "x"}}), "variable_refused")
+		rows = append(rows, row{"F25", "approved ls, then with " + name, func(x *attempt) {
+			x.allowed(x.run("ls", "src"))
+			x.refused(x.start(program{Argv: []string{"ls", "src"}, Env: map[string]string{name: "x"}}), "variable_refused")
 		}})
 	}
 	env := func(value string) program {
-		return program{Argv: []string{"git", "status"}, Env: map[string]string{"FOO": value}}
+		return program{Argv: []string{"ls", "src"}, Env: map[string]string{"FOO": value}}
 	}
 	return append(rows,
 		row{"F25", "a variable that may be set", func(x *attempt) {
-			x.allowed(x.run("git", "status"))
+			x.allowed(x.run("ls", "src"))
 			q := x.asks(func() effect.Result { return x.start(env("1")) })
 			if !strings.Contains(q.Plan, `"env":["FOO"]`) {
 				x.Errorf("the plan does not name the variable: %s", q.Plan)
@@ -126,8 +126,8 @@ func environmentRows() []row {
 			x.allowed(x.start(env("1")))
 			x.asks(func() effect.Result { return x.start(env("2")) })
 		}},
-		refuses("F25", "a variable that nobody declared", program{Argv: []string{"git"}, Env: map[string]string{"BAR": "x"}}, "variable_not_listed"),
-		refuses("F25", "a name that is two", program{Argv: []string{"git"}, Env: map[string]string{"FOO=1\nLD_PRELOAD": "x"}}, "variable_refused"),
+		refuses("F25", "a variable that nobody declared", program{Argv: []string{"ls"}, Env: map[string]string{"BAR": "x"}}, "variable_not_listed"),
+		refuses("F25", "a name that is two", program{Argv: []string{"ls"}, Env: map[string]string{"FOO=1\nLD_PRELOAD": "x"}}, "variable_refused"),
 	)
 }
 

@@ -22,7 +22,9 @@ func line(text string) command.Line {
 func TestWhatIsFoundInACommandLine(t *testing.T) {
 	for text, want := range map[string]command.Kind{
 		// Nothing is known against these: they are still asked about, but an answer may be remembered.
-		"git status": "", "git log -p -c": "", "git switch -c new": "", "git -C sub status": "", "git commit -m x": "", "git diff --stat": "",
+		// What git does by itself, the files of the project say: hooks, filters, pagers, monitors.
+		"git status": command.Project, "git log -p -c": command.Project, "git switch -c new": command.Project, "git -C sub status": command.Project,
+		"git commit -m x": command.Project, "git diff --stat": command.Project, "hg status": command.Project, "svn info": command.Project,
 		"ls -la": "", "cat README.md": "", "tar -czf a.tgz dir": "", "tar xf a.tar": "", "find . -name *.go": "", "grep -R x .": "",
 		"sort -o out in": "", "rg pattern": "", "/usr/bin/wc -l f": "", "cp a b": "", "rm -rf x": "", "jq .a f.json": "",
 		// Options that are code.
@@ -55,6 +57,10 @@ func TestWhatIsFoundInACommandLine(t *testing.T) {
 		"env sh -c id": command.Code, "/usr/bin/env bash -lc id": command.Code, "env -S sh": command.Code, "env --split-s=sh": command.Code, "env LD_PRELOAD=x.so ls": command.Code,
 		"timeout 5 nice -n 1 python3 -c x": command.Code, "busybox sh -c id": command.Code, "xargs -n1 find . -exec id ;": command.Code, "sudo git -c a=b log": command.Code,
 		"env GIT_SSH_COMMAND=id git fetch": command.Code, "nohup env -i A=b git --exec-path=/x y": command.Code, "flock f -c id": command.Code,
+		"choom -n 0 -- sh -c id": command.Code, "runcon t sh -c id": command.Code, "sg adm -c id": command.Wrapper, "systemd-inhibit sh -c id": command.Code,
+		"mpirun -n 1 sh -c id": command.Code, "hyperfine id": command.Wrapper, "rlwrap ls": command.Wrapper, "xterm -e id": command.Wrapper, "flatpak run x": command.Wrapper,
+		"ip netns exec n id": command.Code, "ip addr": "", "java -jar x.jar": command.Interpreter, "java -javaagent:x.jar -jar y.jar": command.Code, "ld.bfd -plugin x.so a.o": command.Code,
+		"fzf --preview id": command.Code, "ssh-keygen -D x.so": command.Code, "aarch64-linux-gnu-gcc -wrapper id a.c": command.Code, "c99 -wrapper id a.c": command.Code, "posh -c id": command.Code,
 		"env " + strings.Repeat("env ", 40) + "ls": command.Code,
 		"env true": command.Wrapper, "nice ls": command.Wrapper, "nohup ls": command.Wrapper, "timeout 5 ls": command.Wrapper, "sudo ls": command.Wrapper, "busybox ls": command.Wrapper,
 		"xargs ls": command.Wrapper, "time -p rm -rf x": command.Wrapper, "ls→busybox -l": command.Wrapper, "ld-linux-x86-64.so.2 /bin/ls": command.Wrapper, "setsid ls": command.Wrapper,
@@ -62,7 +68,7 @@ func TestWhatIsFoundInACommandLine(t *testing.T) {
 		"sh s.sh": command.Interpreter, "python3 x.py": command.Interpreter, "node x.js": command.Interpreter, "awk {print} f": command.Interpreter, "sed s/a/b/ f": command.Interpreter,
 		"vim f": command.Interpreter, "perl x.pl": command.Interpreter, "BASH.EXE x": command.Interpreter,
 		"make": command.Project, "make all": command.Project, "npm run build": command.Project, "go test ./...": command.Project, "cargo build": command.Project, "pytest": command.Project,
-		"git fetch": command.Network, "git push origin main": command.Network, "curl http://x": command.Network, "dig x": command.Network,
+		"git fetch": command.Project, "git push origin main": command.Project, "curl http://x": command.Network, "dig x": command.Network,
 	} {
 		got := command.Judge(line(text))
 		if kind := worst(got); kind != want {

@@ -20,9 +20,9 @@ type rule struct {
 // gtfobins.github.io, where the entry of the program has the example.
 func rules() []rule {
 	const (
-		shells       = "sh bash dash ash zsh ksh mksh fish csh tcsh rbash hush yash nu elvish xonsh pwsh powershell cmd"
+		shells       = "sh bash dash ash zsh ksh mksh fish csh tcsh rc es posh sash rbash hush yash nu elvish xonsh pwsh powershell cmd"
 		gitValues    = "-C -c --git-dir --work-tree --namespace --config-env --super-prefix --attr-source --list-cmds"
-		interpreters = "python* pypy* ipython* node nodejs deno bun perl* ruby* irb jruby php* lua* luajit tclsh wish expect r rscript julia guile racket sbcl clisp ghci runghc ocaml elixir erl escript iex groovy jshell osascript wscript cscript"
+		interpreters = "python* pypy* ipython* node nodejs deno bun perl* ruby* irb jruby php* lua* luajit tclsh wish expect r rscript julia guile racket sbcl clisp ghci runghc ocaml elixir erl escript iex groovy jshell osascript wscript cscript java javaw jrunscript kotlin scala dart swift"
 	)
 	return []rule{
 		// Programs that take code.
@@ -37,6 +37,7 @@ func rules() []rule {
 		{kind: Code, programs: "php*", flags: "-r -B -R -E -d -a --run", stdin: true, why: "runs the text it is given", source: "php(1), GTFOBins: php"},
 		{kind: Code, programs: "lua* luajit", flags: "-e -l -i", stdin: true, why: "runs the text it is given", source: "lua(1), GTFOBins: lua"},
 		{kind: Code, programs: "r rscript julia guile racket sbcl ocaml elixir erl groovy osascript tclsh wish expect", flags: "-e -E -c --eval --expr -eval -run --load -l", stdin: true, why: "runs the text it is given", source: "the programs' manuals"},
+		{kind: Code, programs: "java javaw", flags: "-javaagent -agentlib -agentpath -XX:OnError -XX:OnOutOfMemoryError --class-path -cp -classpath", begins: "@ -javaagent -agentlib -agentpath -XX:On", why: "loads or names what it runs", source: "java(1)"},
 		{kind: Interpreter, programs: interpreters, why: "runs a script", source: "the programs' manuals"},
 		{kind: Interpreter, programs: "awk gawk mawk nawk sed gsed ed red ex dc bc m4 jshell gnuplot octave", why: "runs a program of its own language, which can run commands or write files", source: "GTFOBins: awk, sed, ed, dc"},
 		{kind: Code, programs: "awk gawk mawk nawk", flags: "-f -l -i --file --load --include --exec", why: "reads its program from a file", source: "gawk(1)"},
@@ -58,7 +59,7 @@ func rules() []rule {
 		{kind: Code, programs: "tar gtar bsdtar", flags: "--to-command --checkpoint-action --use-compress-program --info-script --new-volume-script --rmt-command --rsh-command -I -F", bundle: true, why: "names a program to run", source: "tar(1); GTFOBins: tar"},
 		{kind: Code, programs: "cpio", flags: "--rsh-command", why: "names a program to run", source: "cpio(1)"},
 		{kind: Code, programs: "zip", flags: "-T -TT --unzip-command", why: "names a program to run", source: "zip(1); GTFOBins: zip"},
-		{kind: Code, programs: "ar ld gold lld", flags: "--plugin -plugin", why: "loads a plugin", source: "ar(1), ld(1)"},
+		{kind: Code, programs: "ar ld ld.* gold lld", flags: "--plugin -plugin", why: "loads a plugin", source: "ar(1), ld(1)"},
 		{kind: Code, programs: "find gfind bfs", flags: "-exec -execdir -ok -okdir", why: "runs a command for each file", source: "find(1); GTFOBins: find"},
 		{kind: Code, programs: "find gfind bfs", flags: "-fprint -fprint0 -fprintf -fls", why: "writes a file", source: "find(1)"},
 		{kind: Code, programs: "fd fdfind", flags: "-x -X --exec --exec-batch", why: "runs a command for each file", source: "fd(1)"},
@@ -66,6 +67,10 @@ func rules() []rule {
 		{kind: Code, programs: "sort gsort", flags: "--compress-program", why: "names a program to run", source: "sort(1)"},
 		{kind: Code, programs: "split gsplit", flags: "--filter", why: "runs a command for each piece", source: "split(1); GTFOBins: split"},
 		{kind: Code, programs: "ssh scp sftp slogin autossh", flags: "-o -F -S -D -E", why: "sets an option that can name a program to run", source: "ssh(1), ssh_config(5) ProxyCommand; GTFOBins: ssh"},
+		{kind: Code, programs: "ssh-keygen ssh-add ssh-agent", flags: "-D -P -s", why: "loads a library", source: "ssh-keygen(1), ssh-add(1); GTFOBins: ssh-keygen"},
+		{kind: Code, programs: "fzf sk", flags: "--preview --bind --execute --become", why: "runs a command for what is chosen", source: "fzf(1)"},
+		{kind: Code, programs: "ip", sub: "netns vrf", why: "runs a command in another network", source: "ip-netns(8); GTFOBins: ip"},
+		{kind: Code, programs: "ip", flags: "-b -batch -force", why: "reads its commands from a file", source: "ip(8); GTFOBins: ip"},
 		{kind: Code, programs: "rsync", flags: "-e --rsh --rsync-path -M --remote-option --files-from --daemon --config", why: "names a program to run", source: "rsync(1); GTFOBins: rsync"},
 		{kind: Code, programs: "curl", flags: "-o -O -K -J --output --remote-name --remote-name-all --output-dir --config --engine --dump-header -D --trace --trace-ascii --cookie-jar --stderr --libcurl --create-dirs --proxy-header --unix-socket", why: "writes files or reads its options from one", source: "curl(1); GTFOBins: curl"},
 		{kind: Code, programs: "wget", flags: "-e -O -P -i --execute --config --use-askpass --output-document --output-file --post-file --body-file --input-file --directory-prefix", why: "writes files, or sets what it runs", source: "wget(1); GTFOBins: wget"},
@@ -78,7 +83,7 @@ func rules() []rule {
 		{kind: Code, programs: "man", flags: "-P -H --pager --html -C --config-file", why: "names a program to run", source: "man(1); GTFOBins: man"},
 		{kind: Code, programs: "less more most pg", begins: "+ -k -o -O", flags: "--lesskey-file --lesskey-src --log-file", why: "runs a pager command", source: "less(1); GTFOBins: less"},
 		{kind: Code, programs: "bat batcat delta", flags: "--pager", why: "names a program to run", source: "bat(1)"},
-		{kind: Code, programs: "gcc cc c++ g++ clang clang++ x86_64-linux-gnu-gcc cpp", flags: "-wrapper -fplugin -specs --specs -B -load -Xclang", begins: "@ -fplugin", why: "names a program or plugin to run", source: "gcc(1)"},
+		{kind: Code, programs: "gcc* cc c++ g++* c89* c99* clang* cpp* x86_64-linux-gnu-* aarch64-linux-gnu-* i686-linux-gnu-* arm-linux-gnu*", flags: "-wrapper -fplugin -specs --specs -B -load -Xclang", begins: "@ -fplugin", why: "names a program or plugin to run", source: "gcc(1)"},
 		{kind: Code, programs: "sqlite3 sqlite", flags: "-cmd -init --cmd --init", begins: ".", stdin: true, why: "takes dot-commands, which can run programs", source: "sqlite3(1); GTFOBins: sqlite3"},
 		{kind: Code, programs: "psql mysql mariadb mongo mongosh redis-cli", flags: "-c -e -f --command --execute --file --eval -o --pager --tee", stdin: true, why: "takes commands, which can run programs", source: "psql(1); GTFOBins: psql, mysql"},
 		{kind: Code, programs: "pandoc", flags: "--filter --lua-filter --pdf-engine --pdf-engine-opt --defaults -F -L -d --metadata-file --data-dir --extract-media", why: "runs a filter", source: "pandoc(1)"},
@@ -99,12 +104,12 @@ func rules() []rule {
 		{kind: Code, programs: "crontab systemd-run", why: "runs something later, when nobody watches", source: "crontab(1), systemd-run(1)"},
 
 		// Programs that run others.
-		{kind: Wrapper, programs: "env nice ionice nohup timeout setsid stdbuf unbuffer time chrt taskset numactl setarch linux32 linux64 setpriv prlimit flock xargs parallel busybox toybox box sudo doas su runuser pkexec chroot unshare nsenter capsh bwrap firejail script watch entr inotifywait strace ltrace gdb lldb perf valgrind rr ld-linux* ld.so ld-musl* tmux screen dtach daemonize start-stop-daemon systemd-run at batch command exec nsjail proot fakeroot catchsegv dbus-run-session xvfb-run ssh-agent gpg-agent logsave cpulimit torsocks proxychains* ansible* vagrant", why: "runs the command it names", source: "GTFOBins: env, nice, timeout, xargs, busybox, sudo"},
+		{kind: Wrapper, programs: "env nice ionice nohup timeout setsid stdbuf unbuffer time chrt taskset numactl setarch linux32 linux64 setpriv prlimit flock xargs parallel busybox toybox box sudo doas su runuser pkexec chroot unshare nsenter capsh bwrap firejail script watch entr inotifywait strace ltrace gdb lldb perf valgrind rr ld-linux* ld.so ld-musl* tmux screen dtach daemonize start-stop-daemon systemd-run at batch command exec nsjail proot fakeroot catchsegv dbus-run-session xvfb-run ssh-agent gpg-agent logsave cpulimit torsocks tsocks trickle proxychains* ansible* vagrant runcon choom uclampset coresched schedtool cset aa-exec sg newgrp run-parts systemd-inhibit systemd-cat systemd-nspawn machinectl dbus-launch faketime eatmydata rlwrap cgexec cgclassify sem hyperfine mpirun mpiexec orterun srun chronic ifne ifdata pee vipe zrun xterm uxterm urxvt* gnome-terminal konsole kitty alacritty flatpak snap tini dumb-init catatonit gosu su-exec chpst envdir softlimit setuidgid setlock s6-* execlineb runsv caffeinate arch sshpass pv coreutils gtimeout gnice genv gnohup gstdbuf gxargs gtime", why: "runs the command it names", source: "GTFOBins: env, nice, timeout, xargs, busybox, sudo"},
 		{kind: Wrapper, programs: "docker podman nerdctl kubectl oc helm lxc lxc-* virsh qemu*", why: "runs commands elsewhere, with other rights", source: "docker(1), kubectl(1)"},
 		{kind: Wrapper, programs: "ssh slogin autossh mosh rsh telnet", why: "runs commands on another machine", source: "ssh(1)"},
 
 		// Programs that do what the project's files say.
-		{kind: Project, programs: "make gmake bmake ninja meson cmake ctest scons bazel buck just task rake gradle gradlew mvn mvnw ant sbt lein msbuild dotnet xcodebuild npm yarn pnpm go gofmt cargo rustc rustup pip* pipx poetry uv tox nox pytest hatch pdm bundle bundler gem composer phpunit cabal stack mix rebar* dune opam nix* guix terraform tofu pulumi packer pre-commit lerna turbo nx jest vitest mocha eslint prettier webpack vite rollup tsc tsx ts-node", why: "runs what files of the project say", source: "the tools' manuals"},
+		{kind: Project, programs: "make gmake bmake ninja meson cmake ctest scons bazel buck just task rake git hg svn gradle gradlew mvn mvnw ant sbt lein msbuild dotnet xcodebuild npm yarn pnpm go gofmt cargo rustc rustup pip* pipx poetry uv tox nox pytest hatch pdm bundle bundler gem composer phpunit cabal stack mix rebar* dune opam nix* guix terraform tofu pulumi packer pre-commit lerna turbo nx jest vitest mocha eslint prettier webpack vite rollup tsc tsx ts-node", why: "runs what files of the project say", source: "the tools' manuals"},
 
 		// Programs that speak to other machines.
 		{kind: Network, programs: "curl wget aria2c http https httpie xh nc ncat netcat nc.* nmap ftp sftp scp rsync tftp lftp telnet dig nslookup host whois ping traceroute mail sendmail msmtp mutt rclone s3cmd aws gcloud az gh glab hub", why: "reaches the network past the egress rules", source: "the programs' manuals"},
