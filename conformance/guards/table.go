@@ -195,6 +195,7 @@ func approving() []guard {
 		{"once-is-once", "store/internal/rule/approval.go", "\tcase !q.Used.IsZero():", "\tcase false:", inMemory, "TestContract"},
 		{"for-the-very-call", "store/internal/rule/approval.go", "\tcase !own:", "\tcase !own && false:", inMemory, "TestContract"},
 		{"key-principal", "policy/approval/key.go", "Key{scope.PrincipalID(), session, b.Core,", "Key{\"\", session, b.Core,", inEvasion, "TestAnAllowanceCoversNothingElse/principal"},
+		{"key-core-in-the-fingerprint", "policy/approval/key.go", "\t\tb.Core, b.Revision,", "\t\tb.Revision,", "./policy/approval", "TestKeyChangesWithEveryPart"},
 		{"key-session", "policy/approval/key.go", "Key{scope.PrincipalID(), session, b.Core,", "Key{scope.PrincipalID(), \"\", b.Core,", inEvasion, "TestAnAllowanceCoversNothingElse/session"},
 		{"key-fingerprint", "policy/approval/key.go", "b.Core, b.Fingerprint(), rule}", "b.Core, \"\", rule}", inEvasion, "TestAnAllowanceCoversNothingElse/revision"},
 		{"key-rule", "policy/approval/key.go", "b.Core, b.Fingerprint(), rule}", "b.Core, b.Fingerprint(), \"\"}", inEvasion, "TestAnAllowanceCoversNothingElse/argument"},

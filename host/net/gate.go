@@ -93,7 +93,7 @@ func (g *Gate) Close() {
 // Decision is what an audit record says of one request, or of one redirect of it: nothing of path, query, headers
 // or body.
 type Decision struct {
-	Caller    string       // "plugin calc", "provider anthropic", or the name of a [Caller]
+	Caller    string       // "plugin calc" or "provider anthropic"
 	Method    string       // empty for a client's connection, which carries many requests
 	Origin    string       // scheme://host:port; empty when the URL could not be read
 	Hop       int          // 0 is the request itself, 1 its first redirect

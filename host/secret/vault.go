@@ -44,8 +44,8 @@ type FileError struct {
 	Err  error // nil, or the cause; never holds content
 }
 
-// Error names the file and what to do.
-func (e *FileError) Error() string { return "secret: " + e.Path + " " + e.Want }
+// Error names the file and what to do. It does not begin as an assignment would: what looks for secrets hides what is assigned.
+func (e *FileError) Error() string { return e.Path + " " + e.Want }
 
 // Unwrap is the cause.
 func (e *FileError) Unwrap() error { return e.Err }

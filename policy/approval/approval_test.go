@@ -389,6 +389,9 @@ func TestKeyChangesWithEveryPart(t *testing.T) {
 			t.Errorf("another %s gives the same key", part)
 		}
 	}
+	if core := basis(func(b *approval.Basis) { b.Core = "other" }); core.Fingerprint() == basis(none).Fingerprint() {
+		t.Error("another core gives the same fingerprint") // the key names the core once more
+	}
 	for name, ok := range map[string]bool{
 		"nobody":        second(approval.NewKey(principal.Scope{}, "s1", basis(none), "r")),
 		"other session": second(approval.NewKey(scope(t, "p1", "s1"), "s2", basis(none), "r")),

@@ -3,6 +3,7 @@ package command
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -105,9 +106,17 @@ func (s *shell) listApprovals(c *cli.Context) error {
 		answer: func(q approval.Question) any { return approvalOf(q) },
 		head:   []string{"approval", "state", "tool", "risk", "asked", "expires", "arguments"},
 		row: func(q approval.Question) []any {
-			return []any{q.ID, standing(q), q.Tool, q.Risk, stamp(q.Asked), stamp(q.Expires), console.Cut(q.Arguments, 40)}
+			return []any{q.ID, standing(q), q.Tool, q.Risk, stamp(q.Asked), stamp(q.Expires), wholly(q.Arguments)}
 		},
 	}.show(s, c)
+}
+
+// wholly is arguments that a line of a list has room for, whole; of longer ones no part is shown beside an id that allows all.
+func wholly(arguments string) string {
+	if len(arguments) > 40 {
+		return fmt.Sprintf("%d bytes: show it", len(arguments))
+	}
+	return arguments
 }
 
 // standing is the state of a question in a word or two.

@@ -39,6 +39,9 @@ func (s *shell) decide(c *cli.Context, allow bool) error {
 			return err
 		}
 		return s.out.Answer(approvalOf(q), func(t *console.Text) {
+			if allow && how == approval.Recorded {
+				sayQuestion(t, q) // what was allowed, whole: whoever typed the id may have seen it in a list alone
+			}
 			switch {
 			case how == approval.AlreadyDecided:
 				t.Say("%s is %s already, by %s at %s; nothing changed", q.ID, q.State, q.DecidedBy, stamp(q.Decided))

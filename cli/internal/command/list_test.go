@@ -2,6 +2,7 @@ package command
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -30,6 +31,19 @@ func TestTheNextPageIsOneThatWorks(t *testing.T) {
 	}{{page{0, 20}, 20, true}, {page{maxSkip - 500, 500}, maxSkip, true}, {page{maxSkip - 499, 500}, 0, false}, {page{maxSkip, 1}, 0, false}} {
 		if next, goes := c.part.next(); goes != c.goes || goes && next != c.next {
 			t.Errorf("behind %v comes %d, %v", c.part, next, goes)
+		}
+	}
+}
+
+// A list shows what a call would do whole or not at all: beside the id that allows it a part could mislead.
+func TestNoListShowsAPartOfAQuestion(t *testing.T) {
+	for arguments, want := range map[string]string{
+		`{"path":"a.txt"}`:                   `{"path":"a.txt"}`,
+		strings.Repeat("x", 40):              strings.Repeat("x", 40),
+		strings.Repeat("x", 60) + "; rm -rf": "68 bytes: show it",
+	} {
+		if got := wholly(arguments); got != want {
+			t.Errorf("%q is shown as %q", arguments, got)
 		}
 	}
 }

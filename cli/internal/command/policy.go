@@ -98,6 +98,9 @@ func (s *shell) explain(c *cli.Context) (err error) {
 		plugin, _ := target(a.Plugin)
 		a.Remedy = "`portcullis plugin inspect " + plugin + "` shows the arguments"
 	}
+	if a.URL != nil && a.URL.Refused != "" {
+		a.Remedy = "" // nothing that is granted opens it
+	}
 	a.Remedy = s.out.Typed(a.Remedy)
 	err = s.out.Answer(a, func(t *console.Text) { sayExplained(t, a, x) })
 	if err == nil && a.Decision == policy.Deny {
