@@ -3,6 +3,9 @@ package redact_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -76,6 +79,29 @@ func BenchmarkBuildText64K(b *testing.B) {
 		if v, err := redact.Build(set, bounds, redact.Text(raw)); err != nil || v.Failed {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkBuildSource64K is what a tool that reads files gives: one text in a document.
+func BenchmarkBuildSource64K(b *testing.B) {
+	for _, name := range []string{"reflect/value.go", "net/http/server.go", "html/template/escape_test.go"} {
+		b.Run(name, func(b *testing.B) {
+			text, err := os.ReadFile(filepath.Join(runtime.GOROOT(), "src", filepath.FromSlash(name)))
+			if err != nil {
+				b.Fatal(err)
+			}
+			raw, err := json.Marshal(map[string]string{"text": string(text[:min(64<<10, len(text))])})
+			if err != nil {
+				b.Fatal(err)
+			}
+			set, bounds := secrets(b, 16), redact.DefaultBounds()
+			b.SetBytes(int64(len(raw)))
+			for b.Loop() {
+				if v, err := redact.Build(set, bounds, redact.JSON(raw)); err != nil || v.Failed {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

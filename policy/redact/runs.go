@@ -63,23 +63,24 @@ func classes() (table [256]uint8) {
 // runs looks into every run of base64 characters and of hex digits that is long enough to hold a value.
 func (f *finder) runs(text []byte, levels int, out []span) []span {
 	sextets, nibbles := (f.shortest*8+5)/6, 2*f.shortest
-	for i := 0; i+sextets <= len(text); i++ {
-		if class[text[i]]&inBase64 != 0 {
-			end := f.skipBase64(text, i)
-			if end-i >= sextets {
-				out = f.base64(text, i, end, levels, out)
-			}
-			i = end
+	line := min(sextets, wrapAfter) // what a run has before it can go on in another line
+	for i := nextStretch(text, 0, line, inBase64); i >= 0; {
+		end := f.skipBase64(text, i)
+		if end-i >= sextets {
+			out = f.base64(text, i, end, levels, out)
 		}
+		i = nextStretch(text, end, line, inBase64)
 	}
-	for i := 0; i+nibbles <= len(text); i++ {
-		if class[text[i]]&inHex != 0 {
-			end := f.skipHex(text, i)
-			if end-i >= nibbles {
-				out = f.hex(text, i, end, levels, out)
-			}
-			i = end
+	for i := nextStretch(text, 0, nibbles, ofHex); i >= 0; {
+		if class[text[i]]&inHex == 0 { // the run begins with a digit
+			i = nextStretch(text, i+1, nibbles, ofHex)
+			continue
 		}
+		end := f.skipHex(text, i)
+		if end-i >= nibbles {
+			out = f.hex(text, i, end, levels, out)
+		}
+		i = nextStretch(text, end+1, nibbles, ofHex)
 	}
 	return out
 }
@@ -199,21 +200,21 @@ func isHexGap(text []byte, i int) bool {
 // mayRun reports a stretch that could be a run of [finder.runs] without indentation. Arguments of effects seldom have
 // one, and reading all of them for it would take longer than the rest of the look for masks.
 func (f *finder) mayRun(text []byte) bool {
-	return stretch(text, (f.shortest*8+5)/6, ofBase64) || stretch(text, 2*f.shortest, ofHex)
+	return nextStretch(text, 0, (f.shortest*8+5)/6, ofBase64) >= 0 || nextStretch(text, 0, 2*f.shortest, ofHex) >= 0
 }
 
-// stretch reports n bytes in a row that are of a class. It looks at the last of them first, so that it reads few bytes of
-// a text that has none.
-func stretch(text []byte, n int, of uint8) bool {
-	for i := 0; i+n <= len(text); {
+// nextStretch is where the next n bytes in a row begin that are of a class, at from or later, or -1. It looks at the last of them
+// first, so that it reads few bytes of a text that has none.
+func nextStretch(text []byte, from, n int, of uint8) int {
+	for i := from; i+n <= len(text); {
 		at := i + n - 1
 		for at >= i && class[text[at]]&of != 0 {
 			at--
 		}
 		if at < i {
-			return true
+			return i
 		}
 		i = at + 1
 	}
-	return false
+	return -1
 }

@@ -96,6 +96,14 @@ func introduces(c byte) family {
 	return 0
 }
 
+// introducers has [introduces] for each byte. It is never written.
+var introducers = func() (table [256]family) {
+	for c := range table {
+		table[c] = introduces(byte(c))
+	}
+	return table
+}()
+
 // firstEscape is where the first byte stands that could introduce an escape of want, or the length of text. Most texts
 // have none, and looking for a single byte is several times faster than looking at each.
 func firstEscape(text []byte, want family) int {
@@ -116,11 +124,7 @@ func unescape(text []byte, want family) (e escaped) {
 	var scratch [utf8.UTFMax]byte
 	copied := 0
 	for i := firstEscape(text, want); i < len(text); {
-		if c := text[i]; c > '\\' || c == ' ' { // most of every text
-			i++
-			continue
-		}
-		kind := introduces(text[i]) & want
+		kind := introducers[text[i]] & want
 		if kind == 0 {
 			i++
 			continue
