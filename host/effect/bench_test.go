@@ -46,6 +46,9 @@ func (ungranted) PluginGrants(context.Context, string) (capability.Snapshot, err
 // model writes them.
 func echoDocument(shape string, size int) []byte {
 	var doc []byte
+	if shape == "written" {
+		size -= size / 10 // for the white space: the limit of arguments is 1 MiB
+	}
 	if shape == "text" {
 		const line = "The gateway reads its rules once, at start. A rule that can never decide is an error; see rules in the manual. "
 		doc = append(doc, `{"text":"`...)
