@@ -40,6 +40,8 @@ func running() []guard {
 		{"number-of-artifacts", engine + "artifact.go", "len(entries)-i < a.Count && ", "", inProcess, "TestArtifactsArePrivateBoundedAndLetTheOldestGo"},
 
 		{"output-hidden-before-cut", tool + "result.go", "if w.Exact() {", "if true {", inExec, "TestNoPartOfAValueIsShownWhereAnOutputIsCut"},
+		{"links-asked-each-time", tool + "operands.go", "\t\tp.out.Notes = append(p.out.Notes, name+\" is a link to \"+to", "\t\t_ = append(p.out.Notes, name+\" is a link to \"+to", inExec, "TestAFileBehindALinkIsAskedAboutEachTime"},
+		{"files-behind-options", tool + "operands.go", "range append(attached(w), w, value,", "range append([]string{}, w, value,", inExec, "TestWhatChangesWhileItIsAskedAboutDoesNotRun/behind_an_option"},
 		{"bytes-hidden-before-readable", engine + "output.go", "o.total == int64(len(all)) && readable(all) == string(all)", "o.total == int64(len(all))", inExec, "TestWhatIsNoTextIsHiddenBeforeItIsMadeReadable"},
 		{"programs-of-the-core", tool + "plan.go", "return p.listed(a.Argv[0])", "return nil", inExec, "TestWhatIsRefusedBeforeAnybodyIsAsked/another_program"},
 		{"code-in-words", tool + "plan.go", "if f.Kind == command.Code && !p.rule.CodeFlags {", "if false {", inExec, "TestWhatIsRefusedBeforeAnybodyIsAsked/code_behind_a_wrapper"},

@@ -65,6 +65,7 @@ func (s *Source) invokeTo(ctx context.Context, call effect.Call, stdout, stderr 
 	for _, f := range h.files {
 		cmd.Also = append(cmd.Also, f.seen)
 	}
+	cmd.Also = append(cmd.Also, h.links...)
 	end, err := s.cfg.Engine.Run(ctx, cmd, process.Streams{
 		Stdin: []byte(args.Stdin), Stdout: io.MultiWriter(kept.stdout, stdout), Stderr: io.MultiWriter(kept.stderr, stderr), Broken: kept.broken,
 	})

@@ -48,8 +48,8 @@ func (p *planning) runner(ctx context.Context) *effect.Objection {
 	return nil
 }
 
-// operands pins every file that a word names: as it is, behind = or behind @. What is no file now is not pinned, and when
-// it is one at the moment of use the plan is another.
+// operands pins every file that a word names: as it is, behind =, behind @ or behind a short option, as in -fpatterns. What is
+// no file now is not pinned, and when it is one at the moment of use the plan is another.
 func (p *planning) operands(ctx context.Context) *effect.Objection {
 	if p.shell {
 		return nil
@@ -60,13 +60,14 @@ func (p *planning) operands(ctx context.Context) *effect.Objection {
 	}
 	for _, w := range p.held.argv[1:] {
 		_, value, _ := strings.Cut(w, "=")
-		for _, name := range []string{w, value, strings.TrimPrefix(w, "@"), strings.TrimPrefix(value, "@")} {
+		for _, name := range append(attached(w), w, value, strings.TrimPrefix(w, "@"), strings.TrimPrefix(value, "@")) {
 			if name == "" || len(name) > 4096 {
 				continue
 			}
 			if !filepath.IsAbs(name) {
 				name = filepath.Join(p.at, name)
 			}
+			name = filepath.Clean(name)
 			if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
 				continue
 			}
@@ -79,11 +80,32 @@ func (p *planning) operands(ctx context.Context) *effect.Objection {
 	return nil
 }
 
+// attached are the names that can stand behind a short option or a cluster of some in the same word.
+func attached(w string) (names []string) {
+	const most = 8 // letters in a cluster
+	if !strings.HasPrefix(w, "-") || strings.HasPrefix(w, "--") {
+		return nil
+	}
+	for at := len("-x"); at < min(len(w), most+1); at++ {
+		names = append(names, w[at:])
+	}
+	return names
+}
+
 // pinFile pins one file. One that cannot be read or is too large is shown as not pinned, and the call is asked about each
-// time.
+// time; so is one that a link leads to, which could lead elsewhere between the last look and the program's.
 func (p *planning) pinFile(ctx context.Context, role, name string) *effect.Objection {
 	real, err := filepath.EvalSymlinks(name)
-	if err != nil || slices.ContainsFunc(p.out.Operands, func(o effect.Operand) bool { return o.Path == real }) {
+	if err != nil {
+		return nil
+	}
+	i := slices.IndexFunc(p.held.files, func(f pinned) bool { return f.seen.Path == real })
+	switch {
+	case i >= 0:
+		p.linked(role, name, p.held.files[i].seen)
+		return nil
+	case real == p.held.program.Path:
+		p.linked(role, name, p.held.program.Seen)
 		return nil
 	}
 	if len(p.out.Operands) >= maxOperands {
@@ -99,7 +121,24 @@ func (p *planning) pinFile(ctx context.Context, role, name string) *effect.Objec
 	}
 	p.held.files = append(p.held.files, one)
 	p.out.Operands = append(p.out.Operands, effect.Operand{Role: role, Path: real, SHA256: one.digest})
+	p.linked(role, name, one.seen)
 	return nil
+}
+
+// linked keeps a name that a link stands at, so that it is looked at once more where the file is.
+func (p *planning) linked(role, name string, is process.Seen) {
+	if is.Path == name {
+		return
+	}
+	to := is.Path
+	is.Path = name
+	if slices.Contains(p.held.links, is) {
+		return
+	}
+	p.held.links = append(p.held.links, is)
+	if role != "interpreter" { // which only the system's own folders lead to
+		p.out.Notes = append(p.out.Notes, name+" is a link to "+to+": it may lead elsewhere when the program reads it")
+	}
 }
 
 func (p *planning) hashed() (n int64) {

@@ -32,7 +32,8 @@ type held struct {
 	program *process.Pinned
 	dir     *os.File
 	argv    []string
-	files   []pinned // beside the program
+	files   []pinned       // beside the program
+	links   []process.Seen // names that a link stands at, with what they lead to
 }
 
 // pinned is one file with the digest that was shown.

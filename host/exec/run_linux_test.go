@@ -193,6 +193,41 @@ func TestAnAllowanceCoversExactlyOneCommand(t *testing.T) {
 	}
 }
 
+// What a link leads to may be another file when the program reads it: such a call is asked about each time, and does not start
+// when the link leads elsewhere by then, even to what was approved under another name.
+func TestAFileBehindALinkIsAskedAboutEachTime(t *testing.T) {
+	w := newWorld(t, "programs: [cat]")
+	w.follow = true
+	w.answer = func(q approval.Question) approval.Answer {
+		return approval.Answer{State: approval.Allowed, Reach: approval.ForSession, By: q.Principal}
+	}
+	w.file(w.work, "a.txt", "A", 0o644)
+	w.file(w.work, "b.txt", "B", 0o644)
+	link := filepath.Join(w.work, "link")
+	lead := func(to string) {
+		_ = os.Remove(link)
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lead("a.txt")
+	for n := range 2 {
+		if r := w.run("cat", "link"); r.Stdout != "A" || len(w.asked) != n+1 || w.asked[n].Cacheable {
+			t.Fatalf("%d: %s %q, asked %d times", n, r.Status, r.Stdout, len(w.asked))
+		}
+	}
+	if !strings.Contains(w.asked[0].Plan, "/a.txt: it may lead elsewhere") {
+		t.Errorf("the plan is %s", w.asked[0].Plan)
+	}
+	w.before = func() { lead("b.txt") }
+	for _, words := range [][]string{{"cat", "link"}, {"cat", "b.txt", "a.txt", "link"}} {
+		lead("a.txt")
+		if r := w.run(words...); r.Status != effect.Denied || r.Reason != effect.ReasonOperandChanged || r.Stdout != "" {
+			t.Errorf("%q: %s %s %q", words, r.Status, r.Reason, r.Stdout)
+		}
+	}
+}
+
 // F26: what changes while a person looks at it does not run.
 func TestWhatChangesWhileItIsAskedAboutDoesNotRun(t *testing.T) {
 	const ran = "#!/bin/sh\necho ran > ran\n"
@@ -210,10 +245,17 @@ func TestWhatChangesWhileItIsAskedAboutDoesNotRun(t *testing.T) {
 			_ = os.Remove(filepath.Join(w.work, "s.sh"))
 			_ = os.Symlink(at, filepath.Join(w.work, "s.sh"))
 		}},
-		"a script is gone":       {`["sh","s.sh"]`, func(w *world, _ string) { _ = os.Remove(filepath.Join(w.work, "s.sh")) }},
-		"a file appears":         {`["sh","s.sh","late"]`, func(w *world, _ string) { w.file(w.work, "late", "x", 0o644) }},
-		"a file behind =":        {`["sh","s.sh","--input=data"]`, func(w *world, _ string) { w.file(w.work, "data", "other", 0o644) }},
-		"a file behind @":        {`["sh","s.sh","@data"]`, func(w *world, _ string) { w.file(w.work, "data", "other", 0o644) }},
+		"a script is gone": {`["sh","s.sh"]`, func(w *world, _ string) { _ = os.Remove(filepath.Join(w.work, "s.sh")) }},
+		"a file appears":   {`["sh","s.sh","late"]`, func(w *world, _ string) { w.file(w.work, "late", "x", 0o644) }},
+		"a file behind =":  {`["sh","s.sh","--input=data"]`, func(w *world, _ string) { w.file(w.work, "data", "other", 0o644) }},
+		"a file behind @":  {`["sh","s.sh","@data"]`, func(w *world, _ string) { w.file(w.work, "data", "other", 0o644) }},
+		"behind an option": {`["sh","s.sh","-fdata"]`, func(w *world, _ string) { w.file(w.work, "data", "other", 0o644) }},
+		"behind a cluster": {`["sh","s.sh","-nvfdata"]`, func(w *world, _ string) { w.file(w.work, "data", "other", 0o644) }},
+		"a link to a file": {`["sh","s.sh","link"]`, func(w *world, _ string) {
+			w.file(w.work, "other", "x", 0o644)
+			_ = os.Remove(filepath.Join(w.work, "link"))
+			_ = os.Symlink("other", filepath.Join(w.work, "link"))
+		}},
 		"the program itself":     {`["tool"]`, func(w *world, dir string) { w.file(dir, "tool", ran, 0o755) }},
 		"the program's link":     {`["linked"]`, func(w *world, dir string) { _ = os.Remove(dir + "/linked"); _ = os.Symlink("/bin/true", dir+"/linked") }},
 		"an interpreter":         {`["tool"]`, func(w *world, dir string) { w.file(dir, "runner", ran, 0o755) }},
@@ -225,6 +267,7 @@ func TestWhatChangesWhileItIsAskedAboutDoesNotRun(t *testing.T) {
 			w := newWorld(t, "programs: ['*']")
 			w.file(w.work, "s.sh", "echo first\n", 0o644)
 			w.file(w.work, "data", "x", 0o644)
+			_ = os.Symlink("data", filepath.Join(w.work, "link"))
 			w.file(dir, "runner", "#!/bin/sh\necho through\n", 0o755)
 			tool := w.file(dir, "tool", "#!"+dir+"/runner\n", 0o755)
 			_ = os.Symlink(tool, dir+"/linked")
