@@ -21,6 +21,8 @@ func tasking() []guard {
 		{"no-task-of-an-ended-session", tasks, "AND NOT EXISTS (SELECT 1 FROM session_ends e", "OR EXISTS (SELECT 1 FROM session_ends e", inSQLite, steps + "a_task_is_queued_by_a_running_turn,_for_the_owner_of_its_session"},
 		{"lost-is-not-run-again", "store/memory/task.go", "s.closeTask(w, task.Lost, rule.ReasonTaskLost(w.Task, epoch), now)", "w.State, w.Claim = task.Queued, lease.Claim{}", inMemory, steps + "what_a_dead_host_ran_is_lost,_and_nobody_runs_it_again"},
 		{"cursor-moves-with-its-run", "store/sqlite/schedule.go", "AND c.digest = ? AND c.cursor_at = ?\n\t\tAND", "AND (c.digest = ? OR c.cursor_at = ? OR 1)\n\t\tAND", inSQLite, steps + "a_due_time_is_fired_once,_whoever_looks"},
+		{"cursor-ahead-is-pulled-back", "store/internal/rule/task.go", "return Millis(cursor).After(Millis(now.Add(MaxAhead)))", "return Millis(cursor).IsZero() && now.IsZero()", inTask, "TestAClockThatWasAheadSilencesNoSchedule"},
+		{"cursor-ahead-in-a-table", "store/sqlite/schedule.go", "AND schedule = ? AND cursor_at > ?`,", "AND schedule = ? AND cursor_at < -?`,", inSQLite, steps + "a_cursor_from_a_wrong_clock_is_pulled_back"},
 		{"told-once", "store/memory/task.go", "w.Session != t.rec.Session || w.Notice != task.Waiting ||", "w.Session != t.rec.Session ||", inMemory, steps + "the_end_of_a_task_is_told_once,_with_its_message"},
 		{"beaten-while-it-runs", "host/task/work.go", "beating.Go(func() { w.beat(run, k, cancel, quit) })", "", inTask, "TestALongTaskKeepsItsClaim"},
 		{"approved-plan-of-a-task", "host/exec/background.go", "if plan.Digest(string(told.Arguments)) != t.Digest {", "if false {", inExec, "TestABackgroundProgramIsHeldToItsApproval"},

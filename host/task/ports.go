@@ -82,7 +82,8 @@ type Queue interface {
 	// made by its turn. A zero after is a run by hand: no cursor is asked, and none is moved.
 	FireSchedule(ctx context.Context, t Task, digest string, after time.Time, r event.Record) (Task, Queueing, error)
 	// SeeSchedule is the cursor of a schedule: all that was due up to it is dealt with. It begins at now for a schedule
-	// that is new or of another digest than last time.
+	// that is new or of another digest than last time, and begins at now again when it lies more than a minute beyond it:
+	// the clock was wrong when it was set.
 	SeeSchedule(ctx context.Context, core, schedule, digest string, now time.Time) (time.Time, error)
 	// ScheduleSession is the session that the last run of a schedule with this owner had; empty when there is none.
 	ScheduleSession(ctx context.Context, core, schedule, principalID string) (id.Session, error)

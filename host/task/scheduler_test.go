@@ -3,6 +3,7 @@ package task_test
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,11 +26,16 @@ func (w *world) schedule() task.Schedule {
 
 // look runs so many schedulers over the store and returns what ends them.
 func (w *world) look(n int, schedules func() []task.Schedule) (end func()) {
+	return w.lookBy(time.Now, n, schedules)
+}
+
+// lookBy is look with a clock of the schedulers' own.
+func (w *world) lookBy(clock func() time.Time, n int, schedules func() []task.Schedule) (end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	for range n {
 		s := task.NewScheduler(task.SchedulerConfig{
-			Queue: w.store, IDs: w.ids, Clock: time.Now, Log: w.log, Wake: func() {},
+			Queue: w.store, IDs: w.ids, Clock: clock, Log: w.log, Wake: func() {},
 			Schedules: func(context.Context) ([]task.Schedule, error) { return schedules(), nil },
 			Owner: func(core, schedule, run string) (principal.Facts, error) {
 				who, err := principal.SchedulerID(core, schedule, run)
@@ -100,6 +106,41 @@ func TestWhatWasMissedComesToOneRun(t *testing.T) {
 		got := w.fired()
 		if len(got) != 1 || time.Since(got[0].Due) > time.Hour {
 			t.Errorf("%d runs: %+v", len(got), got)
+		}
+	})
+}
+
+// A clock that stood four years ahead for a minute costs no run of the years until then, and makes none twice.
+func TestAClockThatWasAheadSilencesNoSchedule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var ahead atomic.Int64
+		clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+		end := w.lookBy(clock, 2, func() []task.Schedule { return []task.Schedule{w.schedule()} })
+		defer end()
+		pass(65 * time.Minute)
+		w.finish()
+		ahead.Store(int64(4 * 365 * 24 * time.Hour))
+		pass(time.Minute)
+		w.finish()
+		ahead.Store(0)
+		pass(time.Minute)
+		if n := len(w.fired()); n != 2 {
+			t.Fatalf("%d runs until the clock was right again", n)
+		}
+		for hour := 1; hour <= 5; hour++ {
+			pass(time.Hour)
+			if n := len(w.fired()); n != 2+hour {
+				t.Fatalf("%d runs in the %d hours since", n-2, hour)
+			}
+			w.finish()
+		}
+		due := map[time.Time]bool{}
+		for _, k := range w.fired() {
+			if due[k.Due] {
+				t.Errorf("what was due at %s ran twice", k.Due)
+			}
+			due[k.Due] = true
 		}
 	})
 }

@@ -125,7 +125,7 @@ func (s *Store) SeeSchedule(ctx context.Context, core, schedule, digest string, 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := scheduleKey{core, schedule}
-	if have, ok := s.cursors[key]; !ok || have.digest != digest {
+	if have, ok := s.cursors[key]; !ok || have.digest != digest || rule.Ahead(have.at, now) {
 		s.cursors[key] = cursor{digest, rule.Millis(now)}
 	}
 	return s.cursors[key].at, nil

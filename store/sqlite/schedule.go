@@ -59,8 +59,13 @@ func (s *Store) SeeSchedule(ctx context.Context, core, schedule, digest string, 
 		return time.Time{}, errors.New("sqlite: see a schedule: its core, id, digest or the time is missing")
 	}
 	err := s.reader.row(ctx, known, core, schedule).Scan(&have, &cursor)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && have != digest {
+	if errors.Is(err, sql.ErrNoRows) || err == nil && (have != digest || rule.Ahead(time.UnixMilli(cursor), now)) {
 		err = s.write(ctx, func(t *tx) error {
+			// A cursor only goes on, by its trigger: one that a wrong clock set goes, and a new one begins.
+			if _, err := t.exec(`DELETE FROM schedules WHERE core = ? AND schedule = ? AND cursor_at > ?`,
+				core, schedule, now.Add(rule.MaxAhead).UnixMilli()); err != nil {
+				return err
+			}
 			// Whoever saw it first has set the cursor, which stays.
 			if _, err := t.exec(`INSERT INTO schedules (core, schedule, digest, cursor_at) VALUES (?, ?, ?, ?)
 				ON CONFLICT (core, schedule) DO UPDATE SET digest = excluded.digest, cursor_at = excluded.cursor_at

@@ -79,7 +79,7 @@ func (m *model) keepsTask(got task.Task, how task.Queueing) {
 // firesSchedule is one look at a schedule, with a cursor that may have moved on since, or a run by hand.
 func (m *model) firesSchedule(rt *rapid.T) {
 	digest, now := one(rt, "digest", []string{"d1", "d1", "d1", "d2"}), m.Clock.Now()
-	if m.cursor.digest != digest {
+	if m.cursor.digest != digest || m.cursor.at.After(millis(now.Add(time.Minute))) {
 		m.cursor = modelCursor{digest, millis(now)}
 	}
 	after, err := m.Store.SeeSchedule(m.ctx, "assistant", "daily", digest, now)

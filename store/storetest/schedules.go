@@ -107,6 +107,53 @@ func scheduleChanged(t *testing.T, w *world) {
 	}
 }
 
+// The host's clock stood in another year and was put right: what was fired meanwhile stays fired.
+func scheduleAhead(t *testing.T, w *world) {
+	see := func(now time.Time) time.Time {
+		t.Helper()
+		at, err := w.Store.SeeSchedule(w.ctx, "assistant", "daily", "d1", now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	now := millis(w.Clock.Now())
+	begin, due := see(now), now.Add(4*365*24*time.Hour)
+	fire := func(due, after time.Time) task.Queueing {
+		t.Helper()
+		_, how, err := w.Store.FireSchedule(w.ctx, w.newFire(due), "d1", after, w.record(event.TaskQueued))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return how
+	}
+	if how := fire(due, begin); how != task.Accepted {
+		t.Fatal(how)
+	}
+	if how, err := w.endTask(w.take(t), task.Succeeded); how != task.Written || err != nil {
+		t.Fatal(how, err)
+	}
+	if at := see(due.Add(-time.Minute)); !at.Equal(due) {
+		t.Errorf("a clock that is a minute behind moved it to %s", at)
+	}
+	right := now.Add(time.Hour)
+	if at := see(right); !at.Equal(right) {
+		t.Fatalf("the cursor is at %s", at)
+	}
+	if at := see(right.Add(-time.Second)); !at.Equal(right) {
+		t.Errorf("another's look a second before moved it to %s", at)
+	}
+	if how := fire(due, right); how != task.Duplicate {
+		t.Errorf("what was fired of the wrong time: %q", how)
+	}
+	if how := fire(right.Add(time.Minute), due); how != task.Passed {
+		t.Errorf("after the old cursor: %q", how)
+	}
+	if how := fire(right.Add(time.Minute), right); how != task.Accepted {
+		t.Errorf("the next: %q", how)
+	}
+}
+
 func scheduleBound(t *testing.T, w *world) {
 	begin, err := w.Store.SeeSchedule(w.ctx, "assistant", "daily", "d1", w.Clock.Now())
 	if err != nil {

@@ -34,6 +34,7 @@ func taskCases() []testCase {
 		{"a log keeps its end, in lines and bytes", taskLogged},
 		{"a due time is fired once, whoever looks", scheduleOnce},
 		{"a schedule that changed begins anew", scheduleChanged},
+		{"a cursor from a wrong clock is pulled back", scheduleAhead},
 		{"a run of a schedule is bound to its own session", scheduleBound},
 		{"racing claims take each task once", taskRace},
 	}

@@ -83,6 +83,14 @@ func TaskEnd(e task.End, r event.Record) (task.End, error) {
 	return e, Audit(r)
 }
 
+// MaxAhead is how far a schedule's cursor may lie beyond now. No cursor is set beyond the clock of its time, so only clocks
+// that differ explain more: for this long a small step back may keep a schedule waiting, which is due on the minute.
+const MaxAhead = time.Minute
+
+// Ahead reports whether a schedule's cursor was set while the clock stood too late. It is pulled back to now then, or
+// nothing would be due until the wrong time comes. What was already fired is not fired again: its instance is known.
+func Ahead(cursor, now time.Time) bool { return Millis(cursor).After(Millis(now.Add(MaxAhead))) }
+
 func cutText(s string, limit int) string {
 	return strings.ToValidUTF8(s[:min(len(s), limit)], "")
 }
