@@ -22,6 +22,8 @@ func reaching() []guard {
 		{"rule-hidden-path", policy + "policy.go", `case r.PathPrefix != "" && hidesPath(t.path):`, "case false:", inEgress, "TestPathTricks"},
 		{"metadata-names", policy + "policy.go", "case metadataHost(t.host):", "case false:", inEgress, "TestStarNeverCoversAddressesOrPrivateNames"},
 		{"every-answer", policy + "address.go", "for _, a := range answers {", "for _, a := range answers[:1] {", inNet, "TestSSRF/plugin_HTTP"},
+		{"codings-counted", dir + "body.go", "len(codings) != 1 ||", "len(codings) == 0 ||", inNet, "TestAnAnswerThatCannotBeSearchedIsNotPassedOn"},
+		{"redirects-to-secrets", dir + "exchange.go", "if p.namesSecret(location) {", "if false {", inNet, "TestARedirectToANameWithASecretIsNotTold"},
 		{"metadata-addresses", dir + "classify.go", "case within(ip, metadata):", "case false:", inNet, "TestSSRF/provider"},
 		{"carriers", dir + "classify.go", "case within(ip, carriers) || registries.SafeAddr(ip) != nil:", "case within(ip, carriers) && registries.SafeAddr(ip) != nil:", inNet, "TestSSRF/provider"},
 		{"addresses-of-a-name", dir + "resolve.go", "return found, egress.CheckAddresses(answers, open.opened(t)), nil", "return found, egress.Verdict{Allowed: len(answers) > 0}, nil", inNet, "TestSSRF/plugin_HTTP"},

@@ -64,6 +64,7 @@ func TestWhatIsRefusedBeforeAnybodyIsAsked(t *testing.T) {
 		"no name of a variable":      {"programs: ['*']", "process.exec", `{"argv":["ls"],"env":{"A=B":"x"}}`, "variable_refused", nil},
 		"twice":                      {"programs: ['*']", "process.exec", `{"argv":["ls"],"env":{"CI":"x"},"secrets":{"CI":"DEPLOY_TOKEN"}}`, "variable_refused", []string{"twice"}},
 		"a secret as loader":         {"programs: ['*']", "process.exec", `{"argv":["ls"],"secrets":{"LD_PRELOAD":"DEPLOY_TOKEN"}}`, "variable_refused", nil},
+		"a secret as proxy":          {"programs: ['*']", "process.exec", `{"argv":["ls"],"secrets":{"HTTPS_PROXY":"DEPLOY_TOKEN"}}`, "variable_refused", []string{"HTTPS_PROXY steers where"}},
 		"a secret of another":        {"programs: ['*']", "process.exec", `{"argv":["ls"],"secrets":{"A":"OTHER_TOKEN"}}`, "capability_not_in_core", []string{"secret.bind:OTHER_TOKEN"}},
 		"a folder above":             {"programs: ['*']", "process.exec", `{"argv":["ls"],"cwd":".."}`, "folder_outside", []string{"not below the workspace"}},
 		"a folder up and down":       {"programs: ['*']", "process.exec", `{"argv":["ls"],"cwd":"sub/../../x"}`, "folder_outside", nil},

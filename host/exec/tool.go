@@ -192,7 +192,11 @@ func (s *Source) variable(name string, secret bool) *effect.Objection {
 			return nil // language and time zone
 		}
 	}
-	if why, refused := command.RefusedVariable(name); refused {
+	judge := command.RefusedVariable
+	if secret {
+		judge = command.RefusedForSecret
+	}
+	if why, refused := judge(name); refused {
 		return &effect.Objection{
 			Reason: "variable_refused", Why: fmt.Sprintf("%s %s, so that no call may set it: leave it out", name, why),
 			Model: name + " may not be set",

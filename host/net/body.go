@@ -43,7 +43,8 @@ func readBody(x exchange, resp *http.Response) (body []byte, unzipped bool, err 
 		return nil, false, errTooLarge
 	}
 	raw := &capped{resp.Body, x.max}
-	if !x.unzip || x.method == http.MethodHead || !strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
+	codings := resp.Header.Values("Content-Encoding")
+	if !x.unzip || x.method == http.MethodHead || len(codings) != 1 || !strings.EqualFold(codings[0], "gzip") { // of two codings one would be left
 		body, err = io.ReadAll(raw)
 		return body, false, err
 	}

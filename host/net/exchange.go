@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/policy/egress"
@@ -83,6 +84,10 @@ func (p *PluginHTTP) Do(ctx context.Context, req wire.HTTPRequest, body []byte) 
 			return p.finish(ctx, x, resp)
 		}
 		discard(resp)
+		if p.namesSecret(location) { // no part of which may be told or be on record
+			x.hop, x.target = x.hop+1, egress.Target{}
+			return p.deny(ctx, x, nil, refuse(SecretInRequest, "the host that it leads to has a secret of this one's in its name"))
+		}
 		next, v := x.follow(resp.StatusCode, location)
 		if !v.Allowed {
 			return p.deny(ctx, next, nil, v)
@@ -108,6 +113,13 @@ func (p *PluginHTTP) leaks(req wire.HTTPRequest, body []byte) bool {
 		}
 	}
 	return false
+}
+
+// namesSecret reports a value of the host's in the name of the host that a redirect leads to: as it came, since a name is told and
+// compared in small letters.
+func (p *PluginHTTP) namesSecret(location string) bool {
+	u, err := url.Parse(location)
+	return err == nil && p.call.Holds != nil && p.call.Holds([]byte(u.Host))
 }
 
 // send judges and makes the request of one hop. Without a response the reply holds the fault.

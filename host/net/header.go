@@ -10,11 +10,11 @@ import (
 )
 
 // hostHeader reports a request header that is the host's to set or that would speak for somebody else: the framing
-// of the connection, proxies, and where the request is said to come from. A plugin's own Authorization and Cookie
+// of the connection, proxies, and where the request is said to come from. Request-Range is what some servers still read as a Range. A plugin's own Authorization and Cookie
 // are not among them: there is no cookie jar and no credential here that they could collide with.
 func hostHeader(name string) bool {
 	switch name {
-	case "Host", "Content-Length", "Expect", "Date", "Via", "Forwarded", "X-Real-Ip", "True-Client-Ip", "Client-Ip", "X-Client-Ip":
+	case "Host", "Content-Length", "Expect", "Date", "Request-Range", "Via", "Forwarded", "X-Real-Ip", "True-Client-Ip", "Client-Ip", "X-Client-Ip":
 		return true
 	}
 	return hopHeader(name) || strings.HasPrefix(name, "X-Forwarded-") || strings.HasPrefix(name, "Sec-")

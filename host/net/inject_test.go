@@ -468,14 +468,24 @@ func TestAnAnswerThatCannotBeSearchedIsNotPassedOn(t *testing.T) {
 		if in.URL.Path == "/br" {
 			out.Header().Set("Content-Encoding", "br")
 		}
+		if in.URL.Path == "/twice" { // the host would undo one of them
+			out.Header()["Content-Encoding"] = []string{"gzip", "gzip"}
+			out.Write(zipped(t, zipped(t, []byte("you sent "+in.Header.Get("X-Api-Key")))))
+			return
+		}
 		io.WriteString(out, "some bytes")
 	}, "a.example")
 	call := carrying(t, place(wire.InHeader, "X-Api-Key", "", "https://a.example", ""))
 	p := plugin(t, w.gate(nil), call)
-	reply, _ := get(t, p, "https://a.example/br")
-	faulty(t, reply, wire.CodeFailed, "cannot be searched")
+	for _, path := range []string{"/br", "/twice"} {
+		reply, body := get(t, p, "https://a.example"+path)
+		faulty(t, reply, wire.CodeFailed, "cannot be searched")
+		if len(body) > 0 {
+			t.Errorf("%s: the plugin reads %q", path, body)
+		}
+	}
 	call.Mask = func([]byte) ([]byte, bool) { return nil, false }
-	reply, _ = get(t, plugin(t, w.gate(nil), call), "https://a.example/")
+	reply, _ := get(t, plugin(t, w.gate(nil), call), "https://a.example/")
 	faulty(t, reply, wire.CodeFailed, "cannot be searched")
 }
 

@@ -1,6 +1,7 @@
 package net
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -86,5 +87,29 @@ func TestAMethodIsToldWholeOrNotAtAll(t *testing.T) {
 		if strings.Contains(d.Method, token[:3]) || d.Allowed {
 			t.Errorf("on record: %+v", d)
 		}
+	}
+}
+
+// A host that a redirect leads to is told and compared in small letters, in which a value is not found: it is looked for in what
+// the server wrote.
+func TestARedirectToANameWithASecretIsNotTold(t *testing.T) {
+	const value = "SekretVALUE-1234567890"
+	set, err := redact.Set{}.With(redact.NewSecret("TOKEN", value))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, b := newWorld(t), &book{}
+	w.name("a.example", public)
+	w.serveTLS(public+":443", sends(302, "https://"+value+".example.com/x"), "a.example")
+	call := anywhere(t)
+	call.Holds = func(text []byte) bool {
+		_, held := set.Holds(text)
+		return held
+	}
+	reply, _ := get(t, plugin(t, w.gate(b), call), "https://a.example/")
+	faulty(t, reply, wire.CodeDenied, string(SecretInRequest))
+	if all := b.all(); len(all) != 2 || all[1].Allowed || all[1].Reason != SecretInRequest || all[1].Hop != 1 ||
+		strings.Contains(strings.ToLower(reply.Fault.Message+fmt.Sprint(all)), "sekretvalue") {
+		t.Errorf("%v, on record: %+v", reply.Fault, all)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // specialRanges are the special-purpose registries and what else is not the public Internet, with the class of each.
 // Sources: IANA IPv4 and IPv6 Special-Purpose Address Registries; RFC 1112, 3879, 4291.
 var specialRanges = map[egress.Reason][]string{
-	egress.MetadataAddress: {"169.254.0.0/16", "fe80::/10", "169.254.169.254/32", "169.254.170.2/32", "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32", "fd00:ec2::/32", "fd20:ce::/32"},
+	egress.MetadataAddress: {"169.254.0.0/16", "fe80::/10", "169.254.169.254/32", "169.254.170.2/32", "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32", "fd00:ec2::/32", "fd20:ce::/32", "fd00:c1::a9fe:a9fe/128", "fd00:42::42/128"},
 	egress.PrivateAddress:  {"10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "127.0.0.1/32", "172.16.0.0/12", "192.168.0.0/16", "::1/128", "fc00::/7", "fd00::/8"},
 	egress.NonRoutableAddress: {
 		"0.0.0.0/8", "192.0.0.0/24", "192.0.0.0/29", "192.0.0.8/32", "192.0.0.9/32", "192.0.0.10/32", "192.0.0.170/31", "192.0.2.0/24", "192.31.196.0/24",

@@ -174,6 +174,9 @@ func (f Finder) judge(real string, info fs.FileInfo) error {
 		if info.Mode()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
 			return &PinError{OthersWrite, dir, "can be written by everybody, so that what lies in it can be exchanged", "chmod o-w " + shellword.Quote(dir)}
 		}
+		if uid, known := owner(info); known && f.UID >= 0 && uid != 0 && uid != f.UID {
+			return &PinError{OthersWrite, dir, "belongs to another user, who can exchange what lies in it", "use a program in a folder of root's or yours"}
+		}
 		if dir == filepath.Dir(dir) {
 			break
 		}

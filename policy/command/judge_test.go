@@ -125,6 +125,16 @@ func TestVariablesThatNobodyMaySet(t *testing.T) {
 			t.Errorf("%s may not be set: it %s", name, why)
 		}
 	}
+	for _, name := range strings.Fields("HTTPS_PROXY https_proxy ALL_PROXY NO_PROXY LANG LC_ALL LC_TIME TZ TERM DOCKER_HOST GNUPGHOME VIMINIT PATH LD_PRELOAD") {
+		if why, refused := command.RefusedForSecret(name); !refused || why == "" {
+			t.Errorf("a secret may stand in %s", name)
+		}
+	}
+	for _, name := range strings.Fields("MAIL_TOKEN GITHUB_TOKEN AWS_SECRET_ACCESS_KEY PROXY_TOKEN DATABASE_URL CARGO_REGISTRY_TOKEN") {
+		if why, refused := command.RefusedForSecret(name); refused {
+			t.Errorf("no secret may stand in %s: it %s", name, why)
+		}
+	}
 	for _, p := range command.Passed() {
 		if !command.ValidVariable(p) || strings.HasPrefix(p, "LD_") {
 			t.Errorf("%s is passed on", p)

@@ -67,6 +67,24 @@ func RefusedVariable(name string) (why string, refused bool) {
 	return "", false
 }
 
+// RefusedForSecret says why no secret may stand in this variable: as [RefusedVariable], and because a program is passed it by
+// the host, or goes by it to where it connects or how it prints, so that a value would be sent as a name or shown.
+func RefusedForSecret(name string) (why string, refused bool) {
+	const steering = "TERM LANGUAGE LC_* *_PROXY DOCKER_HOST DOCKER_CONTEXT GNUPGHOME VIMINIT EXINIT DISPLAY COLUMNS LINES"
+	if why, refused := RefusedVariable(name); refused {
+		return why, true
+	}
+	upper := strings.ToUpper(name)
+	for _, n := range append(Passed(), strings.Fields(steering)...) {
+		before, prefix := strings.CutSuffix(n, "*")
+		behind, suffix := strings.CutPrefix(n, "*")
+		if upper == n || prefix && strings.HasPrefix(upper, before) || suffix && strings.HasSuffix(upper, behind) {
+			return "steers where programs connect or how they print", true
+		}
+	}
+	return "", false
+}
+
 // Passed are the variables of the host that every program sees when the host has them. All others it does not.
 func Passed() []string {
 	return []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR"}

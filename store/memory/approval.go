@@ -112,7 +112,7 @@ func (s *Store) Revoke(ctx context.Context, by principal.Scope, key id.Approval,
 func (s *Store) seen(by principal.Scope, key id.Approval) (*approval.Question, bool) {
 	if q, ok := s.questions[key]; ok {
 		home := s.sessions[q.Session]
-		if s.reached(by, q.Session) || home != nil && home.owner != nil && slices.Contains(q.Approvers, by.PrincipalID()) {
+		if s.reached(by, q.Session) || home != nil && home.owner != nil && !home.legacy && slices.Contains(q.Approvers, by.PrincipalID()) {
 			return q, true
 		}
 	}

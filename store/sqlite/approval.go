@@ -152,7 +152,7 @@ func (s *Store) revoke(t *tx, rc reach, a id.Approval, now time.Time, r event.Re
 // allowed of the scope, then its principal id.
 func decidable(question string) string {
 	return `(` + reached(question+".session_id") + ` OR EXISTS (SELECT 1 FROM session_owners o WHERE o.session_id = ` + question +
-		`.session_id AND ? IN (SELECT j.value FROM json_each(` + question + `.approvers) j)))`
+		`.session_id AND o.legacy = 0 AND ? IN (SELECT j.value FROM json_each(` + question + `.approvers) j)))`
 }
 
 // closeQuestions expires every question that is open under a turn, with its record.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -29,6 +30,7 @@ func Main(ctx context.Context, args []string, p console.Process) int {
 	if sandbox.IsCompileChild(args) {
 		return sandbox.CompileChild(args, p.In, p.Err)
 	}
+	log.SetOutput(io.Discard) // Go's HTTP client tells it what a server sends unasked, which may be what it was sent
 	s := &shell{proc: p, interrupts: console.Watch(p)}
 	defer s.interrupts.Close()
 	ctx, end := s.interrupts.Scope(ctx)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
+	"log"
 	"os"
 	"reflect"
 	"strings"
@@ -157,4 +159,13 @@ func TestCompletionRunsNothing(t *testing.T) {
 			t.Fatalf("completing %q: exit code %d, %q, %q, left %v (%v)", line, code, out.String(), notes.String(), left, err)
 		}
 	})
+}
+
+// Go's HTTP client prints what a server sends unasked with the standard logger: it has no place to print to.
+func TestTheStandardLoggerSaysNothing(t *testing.T) {
+	p := console.System()
+	p.Out, p.Err = io.Discard, io.Discard
+	if code := Main(t.Context(), []string{"portcullis", "version"}, p); code != console.ExitDone || log.Writer() != io.Discard {
+		t.Errorf("exit %d, and the logger writes to %v", code, log.Writer())
+	}
 }
