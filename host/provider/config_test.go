@@ -92,6 +92,8 @@ func TestLimitsOfKnownAndUnknownModels(t *testing.T) {
 		"anthropic/claude-haiku-4-5": {ContextWindow: 200_000, MaxOutput: 64_000, Tokenizer: provider.TokenizerEstimate, SafetyMargin: 20_000},
 		"GPT-4o-mini":                {ContextWindow: 128_000, MaxOutput: 16_384, Tokenizer: provider.TokenizerO200k, SafetyMargin: 2_560},
 		"gpt-4o-2024-05-13":          {ContextWindow: 128_000, MaxOutput: 4_096, Tokenizer: provider.TokenizerO200k, SafetyMargin: 2_560},
+		"gpt-5-chat-latest":          {ContextWindow: 128_000, MaxOutput: 16_384, Tokenizer: provider.TokenizerO200k, SafetyMargin: 2_560},
+		"openai/gpt-5.2-chat-latest": {ContextWindow: 128_000, MaxOutput: 16_384, Tokenizer: provider.TokenizerO200k, SafetyMargin: 2_560},
 		"gpt-4-0613":                 {ContextWindow: 8_192, MaxOutput: 4_096, Tokenizer: provider.TokenizerCL100k, SafetyMargin: 163},
 		"somebody's model":           {ContextWindow: 8_192, MaxOutput: 2_048, Tokenizer: provider.TokenizerEstimate, SafetyMargin: 819, Assumed: true},
 		"":                           {ContextWindow: 8_192, MaxOutput: 2_048, Tokenizer: provider.TokenizerEstimate, SafetyMargin: 819, Assumed: true},

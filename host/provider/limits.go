@@ -68,6 +68,11 @@ func knownModels() []known {
 		// input limit they share with the first of their family.
 		{"gpt-6", 272_000, 128_000, TokenizerO200k},
 		{"gpt-5", 272_000, 128_000, TokenizerO200k},
+		// The models that ChatGPT itself uses have a smaller window.
+		{"gpt-5-chat", 128_000, 16_384, TokenizerO200k},
+		{"gpt-5.1-chat", 128_000, 16_384, TokenizerO200k},
+		{"gpt-5.2-chat", 128_000, 16_384, TokenizerO200k},
+		{"gpt-5.3-chat", 128_000, 16_384, TokenizerO200k},
 		{"gpt-4.1", 1_047_576, 32_768, TokenizerO200k},
 		{"gpt-4o", 128_000, 16_384, TokenizerO200k},
 		{"gpt-4o-2024-05-13", 128_000, 4_096, TokenizerO200k},
