@@ -303,6 +303,11 @@ func (w *world) others(ctx context.Context, res turn.Result) error {
 	if how, err := w.store.RequestCancel(ctx, by, a.Turn, w.record(event.TurnCancelAsked)); err != nil || how != turn.CancelNoted {
 		return fmt.Errorf("ask for the end by hand: %q, %w", how, err)
 	}
+	ends := w.record(event.TurnCancelAsked)
+	ends.Principal, ends.Turn = person().PrincipalID, a.Turn
+	if how, err := w.store.NoteCancel(ctx, a.Turn, got.Claim, ends); err != nil || how != turn.Written {
+		return fmt.Errorf("note the end by hand: %q, %w", how, err)
+	}
 	if how, err := w.store.Extend(ctx, got.Session, got.Claim, now.Add(2*time.Minute)); err != nil || how != turn.Written {
 		return fmt.Errorf("extend: %q, %w", how, err)
 	}

@@ -22,7 +22,7 @@ const (
 	TurnStarted     Kind = "turn.started"
 	TurnFinished    Kind = "turn.finished"
 	TurnRecovered   Kind = "turn.recovered"
-	TurnCancelAsked Kind = "turn.cancel_requested" // of a turn that another process runs
+	TurnCancelAsked Kind = "turn.cancel_requested" // the end of a running turn was asked for, or came with the end of whoever asked for it
 	EffectDenied    Kind = "effect.denied"
 	EffectStarted   Kind = "effect.started"
 	EffectFinished  Kind = "effect.finished"

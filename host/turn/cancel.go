@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -24,8 +25,9 @@ const (
 // CancelPoll is how often a process looks whether another one asked for the end of a turn that it runs.
 const CancelPoll = time.Second
 
-// Cancel ends a running turn and waits until its terminal state is written or ctx ends. A turn that another process runs is
-// asked to end, durably, and not waited for. The scope must reach the turn's session. It never cancels anything but this turn. The turn is
+// Cancel ends a running turn and waits until its terminal state is written or ctx ends. The request is durable before the
+// turn is told, so that a host that dies meanwhile leaves a cancelled turn. A turn that another process runs is asked to
+// end and not waited for. The scope must reach the turn's session. It never cancels anything but this turn. The turn is
 // cancelled when nothing of it is left running, and indeterminate when an effect may or may not have happened.
 func (x *Execution) Cancel(ctx context.Context, history History, by principal.Scope, t id.Turn) (CancelResult, error) {
 	rec, found, err := history.Turn(ctx, by, t)
@@ -44,7 +46,17 @@ func (x *Execution) Cancel(ctx context.Context, history History, by principal.Sc
 		}
 		return CancelTooLate, nil
 	}
-	r.cancel(errRequested)
+	how, err := x.request(ctx, by, rec)
+	switch {
+	case errors.As(err, new(*principal.RefusedError)):
+		return "", err
+	case err != nil: // a store that stands still keeps nobody from ending a turn
+		r.cancel(errUnnoted)
+	case how == CancelNoTurn:
+		return CancelNotFound, nil
+	default:
+		r.cancel(errRequested)
+	}
 	select {
 	case <-r.done:
 		return CancelDone, nil
@@ -53,11 +65,56 @@ func (x *Execution) Cancel(ctx context.Context, history History, by principal.Sc
 	}
 }
 
-// askElsewhere asks the process that runs a turn to end it.
-func (x *Execution) askElsewhere(ctx context.Context, by principal.Scope, t Record) (CancelResult, error) {
+// noteTime is what a note of a turn's end may wait for the store. The turn's end needs the same store.
+const noteTime = 2 * time.Second
+
+// request notes that by wants t to end, before anything ends: whoever kills the host after that finds the turn cancelled.
+// It does not depend on how long ctx lasts.
+func (x *Execution) request(ctx context.Context, by principal.Scope, t Record) (Cancelling, error) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), noteTime)
+	defer stop()
 	how, err := x.cfg.Journal.RequestCancel(ctx, by, t.ID, CancelRecord(x.cfg.IDs.Event(), x.cfg.Clock(), by, t))
 	if err != nil {
 		return "", fmt.Errorf("turn: ask for the end of %s: %w", t.ID, err)
+	}
+	return how, nil
+}
+
+// note puts on record that a turn ends for another reason than a request: who asked for it is gone, or the host is closed.
+// The turn is told at the same moment, for a call that is stopped sooner does less; its end is written after the note. The
+// function it returns waits for that. What the store does not take is not noted, and the turn ends all the same.
+func (x *Execution) note(inner context.Context, a *admitted) (wait func()) {
+	done := make(chan struct{})
+	unused := context.AfterFunc(inner, func() {
+		defer close(done)
+		why := "caller_gone"
+		switch cause := context.Cause(inner); {
+		case errors.Is(cause, errRequested):
+			return
+		case errors.Is(cause, errUnnoted):
+			why = "request"
+		case errors.Is(cause, errClosed):
+			why = "host_closed"
+		}
+		ctx, stop := context.WithTimeout(context.WithoutCancel(inner), noteTime)
+		defer stop()
+		_, _ = x.cfg.Journal.NoteCancel(ctx, a.turn, a.claim, event.Record{
+			ID: x.cfg.IDs.Event(), At: x.cfg.Clock(), Kind: event.TurnCancelAsked, Principal: a.req.Actor.PrincipalID,
+			Session: a.session, Turn: a.turn, Trace: a.trace, Fields: []event.Field{event.F("why", why)},
+		})
+	})
+	return func() {
+		if !unused() {
+			<-done
+		}
+	}
+}
+
+// askElsewhere asks the process that runs a turn to end it.
+func (x *Execution) askElsewhere(ctx context.Context, by principal.Scope, t Record) (CancelResult, error) {
+	how, err := x.request(ctx, by, t)
+	if err != nil {
+		return "", err
 	}
 	switch how {
 	case CancelNoted, CancelNotedBefore:

@@ -32,8 +32,12 @@ type running struct {
 	lost    *Recovered // how it was ended when its claim was over; the Execution's lock guards it
 }
 
-// errRequested is the cause of a context that an explicit cancel request ended.
-var errRequested = errors.New("turn: cancelled on request")
+// Causes of a context that was ended for a turn to end.
+var (
+	errRequested = errors.New("turn: cancelled on request")          // which is noted
+	errUnnoted   = errors.New("turn: cancelled on request, unnoted") // the store did not take the request
+	errClosed    = errors.New("turn: cancelled by the host's closing")
+)
 
 // New returns an Execution over cfg.
 func New(cfg Config) *Execution {
@@ -56,7 +60,7 @@ func (x *Execution) enlist(t id.Turn, r *running) {
 	defer x.mu.Unlock()
 	x.active[t] = r
 	if x.closed {
-		r.cancel(errRequested)
+		r.cancel(errClosed)
 	}
 }
 
@@ -78,7 +82,7 @@ func (x *Execution) Close() {
 	}
 	x.closed = true
 	for _, r := range x.active {
-		r.cancel(errRequested)
+		r.cancel(errClosed)
 	}
 	x.mu.Unlock()
 	x.drain.Wait()

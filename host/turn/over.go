@@ -44,7 +44,11 @@ func (x *Execution) cutOff(ctx context.Context, live *running, how Fenced) (endi
 	case got == nil:
 		return ending{}, fmt.Errorf("the store answered %q", how)
 	}
-	return ending{outcome: got.Outcome, reason: ReasonLeaseExpired, sentence: "the machine or the store stood still until the turn's claim was over; nothing was run again"}, nil
+	sentence := "the machine or the store stood still until the turn's claim was over; nothing was run again"
+	if got.Outcome == Cancelled {
+		sentence = "it was asked to end, and " + sentence
+	}
+	return ending{outcome: got.Outcome, reason: ReasonLeaseExpired, sentence: sentence}, nil
 }
 
 // recoverTurn ends what claims are over of, and returns how live was ended that way; nil when it was not.

@@ -136,8 +136,10 @@ const (
 type Recovered struct {
 	Turn    id.Turn
 	Session id.Session
-	Outcome Outcome // Lost, or Indeterminate when an effect of it had started without an end, or is indeterminate
-	Effects int     // effects that became indeterminate
+	// Outcome is Indeterminate when an effect of it had started without an end, or is indeterminate; else Cancelled when
+	// somebody had asked for its end, and Lost when nobody had.
+	Outcome Outcome
+	Effects int // effects that became indeterminate
 }
 
 // ReasonLeaseExpired is the reason of a turn that was ended because its claim was over.
@@ -184,6 +186,9 @@ type Journal interface {
 	Finish(ctx context.Context, t Terminal, r event.Record) (Fenced, error)
 	// RequestCancel notes, with the record r, that by wants the running turn t to end. The first request stands.
 	RequestCancel(ctx context.Context, by principal.Scope, t id.Turn, r event.Record) (Cancelling, error)
+	// NoteCancel notes, under t's claim and with the record r, that t ends because whoever asked for it is gone or its host is
+	// closed. It is for whoever runs t, and takes no scope. A request that stands already stays, and r is not written then.
+	NoteCancel(ctx context.Context, t id.Turn, c lease.Claim, r event.Record) (Fenced, error)
 	// EndSession ends a session for good, with the record r: no turn and no effect starts in it any more, every allowance
 	// for it is revoked and every question in it expired, with a record each, its running turn is asked to end, and its
 	// conversation is bound to it no longer.

@@ -64,6 +64,7 @@ func (x *Execution) admittedRun(ctx context.Context, a *admitted, obs Observer, 
 		turn: a.turn, session: a.session, cancel: cancel, done: make(chan struct{}),
 		family: family{generation: a.generation, maxSteps: a.plan.MaxSteps, ends: a.started.Add(a.plan.Timeout)},
 	}
+	noted := x.note(inner, a)
 	x.enlist(a.turn, live)
 	defer x.delist(a.turn)
 	defer x.heed(inner, a.turn, cancel)()
@@ -82,6 +83,7 @@ func (x *Execution) admittedRun(ctx context.Context, a *admitted, obs Observer, 
 		told.end()
 		w = &work{x: x, a: a, live: live, steps: live.taken(x)}
 	}
+	noted()
 	res, err := x.finish(ctx, a, w, end)
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)

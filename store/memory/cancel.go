@@ -7,6 +7,7 @@ import (
 
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/lease"
 	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/policy/principal"
 	"github.com/b3abf3ee/portcullis/store/internal/rule"
@@ -36,6 +37,26 @@ func (s *Store) RequestCancel(ctx context.Context, by principal.Scope, key id.Tu
 	t.unwanted = true
 	s.audit(r)
 	return turn.CancelNoted, nil
+}
+
+// NoteCancel notes that the end of a running turn came from where it runs; see [turn.Journal].
+func (s *Store) NoteCancel(ctx context.Context, key id.Turn, c lease.Claim, r event.Record) (turn.Fenced, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := errors.Join(rule.CancelNote(r, key), s.fresh(r))
+	t, ok := s.turns[key]
+	if err == nil && !ok {
+		err = fmt.Errorf("there is no turn %s", key)
+	}
+	if err != nil {
+		return "", fmt.Errorf("memory: note the end of turn %s: %w", key, err)
+	}
+	how := t.fenced(c, s.clock())
+	if how == turn.Written && !t.unwanted { // who asked before is on record
+		t.unwanted = true
+		s.audit(r)
+	}
+	return how, nil
 }
 
 // CancelRequested reports whether the end of a turn was asked for; see [turn.Journal].

@@ -181,7 +181,7 @@ func (s *Store) end(t *running, end turn.Terminal, closing string) int {
 	}
 	s.lapse(t, closing, at)
 	if end.Outcome == "" {
-		end.Outcome = rule.Orphan(uncertain)
+		end.Outcome = rule.Orphan(uncertain, t.unwanted)
 	}
 	t.rec.State, t.rec.Outcome, t.rec.Reason, t.rec.Reply = turn.State(end.Outcome), end.Outcome, end.Reason, end.Reply
 	t.rec.Steps, t.rec.Usage, t.rec.Finished = end.Steps, end.Usage, at

@@ -7,6 +7,7 @@ import (
 
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/lease"
 	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/policy/principal"
 	"github.com/b3abf3ee/portcullis/store/internal/rule"
@@ -54,6 +55,37 @@ func (s *Store) requestCancel(t *tx, rc reach, turnID id.Turn, r event.Record) (
 		return "", err
 	}
 	return turn.CancelNoted, s.audit(t, r)
+}
+
+// NoteCancel notes that the end of a running turn came from where it runs; see [turn.Journal].
+func (s *Store) NoteCancel(ctx context.Context, turnID id.Turn, c lease.Claim, r event.Record) (how turn.Fenced, err error) {
+	err = rule.CancelNote(r, turnID)
+	if err == nil {
+		err = s.write(ctx, func(t *tx) (err error) {
+			how, err = s.noteCancel(t, turnID, c, r)
+			return err
+		})
+	}
+	if err != nil {
+		return "", wrapf(err, "note the end of turn %s", turnID)
+	}
+	return how, nil
+}
+
+func (s *Store) noteCancel(t *tx, turnID id.Turn, c lease.Claim, r event.Record) (turn.Fenced, error) {
+	st, err := t.stand(turnID)
+	if err != nil {
+		return "", err
+	}
+	if how := st.fenced(c, t.now); how != turn.Written {
+		return how, nil
+	}
+	n, err := t.exec(`INSERT INTO cancel_requests (turn_id, principal_id, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING`,
+		string(turnID), r.Principal, t.now.UnixMilli())
+	if err != nil || n == 0 { // somebody asked before, and is on record
+		return turn.Written, err
+	}
+	return turn.Written, s.audit(t, r)
 }
 
 // CancelRequested reports whether the end of a turn was asked for; see [turn.Journal].

@@ -182,9 +182,10 @@ func (s *Store) endTurn(t *tx, end turn.Terminal, trace id.Trace, closing string
 		err = s.closeQuestions(t, end, trace, closing)
 	}
 	if err == nil && end.Outcome == "" {
-		var uncertain bool
-		err = t.row(`SELECT EXISTS (SELECT 1 FROM effects WHERE turn_id = ? AND status = 'indeterminate')`, string(end.Turn)).Scan(&uncertain)
-		end.Outcome = rule.Orphan(uncertain)
+		var uncertain, asked bool
+		err = t.row(`SELECT EXISTS (SELECT 1 FROM effects WHERE turn_id = ?1 AND status = 'indeterminate'),
+			EXISTS (SELECT 1 FROM cancel_requests WHERE turn_id = ?1)`, string(end.Turn)).Scan(&uncertain, &asked)
+		end.Outcome = rule.Orphan(uncertain, asked)
 	}
 	if err != nil {
 		return 0, "", err

@@ -42,7 +42,7 @@ func Compare(t *testing.T, left, right Opener) {
 		}
 		rt.Repeat(map[string]func(*rapid.T){
 			"admit": p.admit, "append": p.append, "finish": p.finish, "extend": p.extend, "start effect": p.startEffect,
-			"finish effect": p.finishEffect, "resolve": p.resolve, "reconcile": p.reconcile, "ask": p.ask, "decide": p.decide, "revoke": p.revoke, "recover": p.recover, "cancel": p.cancel, "end": p.end, "advance": p.advance,
+			"finish effect": p.finishEffect, "resolve": p.resolve, "reconcile": p.reconcile, "ask": p.ask, "decide": p.decide, "revoke": p.revoke, "recover": p.recover, "cancel": p.cancel, "note cancel": p.noteCancel, "end": p.end, "advance": p.advance,
 			"keep value": p.keepValue, "grant": p.grant, "record": p.record, "read": p.read, "disown": p.disown,
 			"claim delivery": p.claimDelivery, "step delivery": p.stepDelivery, "recover deliveries": p.recoverDeliveries, "rule on delivery": p.ruleDelivery,
 			"queue task": p.queueTask, "fire schedule": p.fireSchedule, "claim task": p.claimTask, "step task": p.stepTask, "recover tasks": p.recoverTasks,
@@ -315,6 +315,13 @@ func (p *pair) cancel(rt *rapid.T) {
 	r := p.l.record(event.TurnCancelAsked)
 	p.both(rt, "RequestCancel", func(w *world) (any, error) { return w.Store.RequestCancel(w.ctx, by(w), l.turn, r) })
 	p.both(rt, "CancelRequested", func(w *world) (any, error) { return w.Store.CancelRequested(w.ctx, l.turn) })
+}
+
+func (p *pair) noteCancel(rt *rapid.T) {
+	l := p.live(rt)
+	r := p.l.record(event.TurnCancelAsked)
+	r.Principal, r.Turn = "principal:conversation:telegram:1", l.turn
+	p.both(rt, "NoteCancel", func(w *world) (any, error) { return w.Store.NoteCancel(w.ctx, l.turn, l.claim, r) })
 }
 
 func (p *pair) end(rt *rapid.T) {

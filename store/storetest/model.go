@@ -35,7 +35,7 @@ func Model(t *testing.T, open Opener) {
 		m.ids = id.NewSource(h.Clock.Now, rand.New(rand.NewSource(1))) // the same ids whenever a sequence is replayed
 		m.epoch = m.ids.Epoch()
 		rt.Repeat(map[string]func(*rapid.T){
-			"admit": m.admits, "append": m.appends, "finish": m.finishes, "extend": m.extends, "cancel": m.cancels, "recover": m.recovers,
+			"admit": m.admits, "append": m.appends, "finish": m.finishes, "extend": m.extends, "cancel": m.cancels, "note cancel": m.notesCancel, "recover": m.recovers,
 			"start effect": m.startsEffect, "finish effect": m.finishesEffect, "resolve": m.resolves,
 			"ask": m.asks, "decide": m.decides, "revoke": m.revokes, "keep value": m.keepsValue, "advance": m.advances,
 			"claim delivery": m.claimsDelivery, "step delivery": m.stepsDelivery, "recover deliveries": m.recoversDeliveries,
@@ -62,6 +62,7 @@ var everyAnswer = []string{
 	"Admit admitted", "Admit duplicate", "Admit conflict", "Admit busy", "Admit not_found", "Append written", "Append stale",
 	"Append already_ended", "Extend written", "Extend stale", "Finish written", "Finish stale", "Finish already_ended",
 	"RequestCancel noted", "RequestCancel noted_before", "RequestCancel was_ended",
+	"NoteCancel written", "NoteCancel stale", "NoteCancel already_ended",
 	"Decide recorded", "Decide already_decided", "Decide expired", "Revoke recorded", "Revoke not_allowance", "Revoke already_decided",
 	"EffectStarted begun", "EffectStarted approval_missing", "EffectStarted approval_used", "EffectStarted approval_revoked",
 	"EffectStarted approval_other", "EffectStarted approval_expired",
@@ -166,6 +167,8 @@ func (m *model) end(t *modelTurn, as turn.Outcome) (open int) {
 	case as != "":
 	case unsure:
 		as = turn.Indeterminate
+	case t.cancelled:
+		as = turn.Cancelled
 	default:
 		as = turn.Lost
 	}

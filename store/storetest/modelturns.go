@@ -176,6 +176,20 @@ func (m *model) cancels(rt *rapid.T) {
 	m.same(rt, "CancelRequested", asked, key != "trn_unknown" && m.turns[key].cancelled)
 }
 
+// notesCancel has the end of a turn come from where it runs.
+func (m *model) notesCancel(rt *rapid.T) {
+	t, l := m.turnUnder(rt)
+	r := m.recordOf(event.TurnCancelAsked, t)
+	r.Principal = t.person.PrincipalID
+	how, err := m.Store.NoteCancel(m.ctx, l.turn, l.claim, r)
+	fails(rt, "NoteCancel", err, false)
+	m.same(rt, "NoteCancel", how, m.fenced(t, l.claim))
+	t.cancelled = t.cancelled || how == turn.Written
+	asked, err := m.Store.CancelRequested(m.ctx, l.turn)
+	fails(rt, "CancelRequested", err, false)
+	m.same(rt, "CancelRequested", asked, t.cancelled)
+}
+
 func (m *model) recovers(rt *rapid.T) {
 	if rapid.IntRange(0, 2).Draw(rt, "rarely") != 0 {
 		rt.Skip("not now")

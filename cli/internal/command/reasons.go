@@ -91,5 +91,8 @@ func endedBecause(ctx context.Context, r *app.Records, t turn.Record) (string, e
 			}
 		}
 	}
+	if t.State == turn.State(turn.Cancelled) && interrupted(t) {
+		return "it was asked to end, and its host was gone before it could write that down", nil
+	}
 	return reasonWords(t.Reason), nil
 }

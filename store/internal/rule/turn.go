@@ -92,10 +92,22 @@ const (
 )
 
 // Orphan is what becomes of a running turn whose claim is over; uncertain is whether of some effect of it nobody knows the end,
-// because it has none or because that is its end.
-func Orphan(uncertain bool) turn.Outcome {
-	if uncertain {
+// because it has none or because that is its end, and asked whether somebody asked for the turn's end. Who asked gets what was
+// asked for, unless that would hide what nobody knows.
+func Orphan(uncertain, asked bool) turn.Outcome {
+	switch {
+	case uncertain:
 		return turn.Indeterminate
+	case asked:
+		return turn.Cancelled
 	}
 	return turn.Lost
+}
+
+// CancelNote refuses a record of the end of a turn that does not say for whom it runs.
+func CancelNote(r event.Record, t id.Turn) error {
+	if r.Principal == "" || r.Turn != t {
+		return fmt.Errorf("audit record %q has no principal, or is of another turn than %s", r.ID, t)
+	}
+	return Audit(r)
 }
