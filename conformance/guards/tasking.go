@@ -28,6 +28,7 @@ func tasking() []guard {
 		{"approved-plan-of-a-task", "host/exec/background.go", "if plan.Digest(string(told.Arguments)) != t.Digest {", "if false {", inExec, "TestABackgroundProgramIsHeldToItsApproval"},
 		{"uncertain-before-cancelled", "host/schedules.go", "\t\treturn h.taskUncertain(ctx, \"turn_uncertain\", err.Error())", "\t\treturn h.taskFailed(ctx, \"turn_uncertain\", err.Error())", inHost, "TestACancelledRunHidesNothingUncertain"},
 		{"a-model-reads-what-a-task-said", "host/task/task.go", "\treturn \"the operator can see why\"\n", "\treturn t.Summary\n", inTask, "TestAModelReadsOnlyWhatTheTaskSaid"},
+		{"denied-within-a-session", "store/internal/rule/scope.go", "case !reached:", "case !reached && false:", "./store/memory", "TestContract/tasks_are_read_by_their_owner_and_the_operator"},
 		{"places-of-each-kind", "host/task/worker.go", "Which{kind, w.cfg.Only}", "Which{\"\", w.cfg.Only}", inTask, "TestEachKindHasItsOwnPlaces"},
 		{"one-task-alone", "host/task/worker.go", "Which{kind, w.cfg.Only}", "Which{kind, \"\"}", inTask, "TestAWorkerForOneTaskLeavesTheOthers"},
 		{"arguments-of-a-task-byte-for-byte", "host/exec/start.go", "\te.SetEscapeHTML(false)\n", "", inExec, "TestABackgroundProgramIsToldWhatWasApproved"},

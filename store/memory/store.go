@@ -136,7 +136,7 @@ func (s *Store) reached(by principal.Scope, key id.Session) bool {
 
 // deny writes why an exact lookup found nothing.
 func (s *Store) deny(by principal.Scope, l rule.Lookup, key id.Session, exists bool) {
-	if why := rule.Why(exists, s.sessions[key].ownership(), s.reached(by, key)); why != "" {
+	if why := rule.Why(exists, s.sessions[key].ownership(), s.reached(by, key) && (l.Within == "" || key == l.Within)); why != "" {
 		s.audit(rule.Denied(by.PrincipalID(), l, why, s.ids.Event(), s.clock()))
 	}
 }

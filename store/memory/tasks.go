@@ -28,7 +28,7 @@ func (s *Store) seenTask(by principal.Scope, within id.Session, key id.Task) *wo
 	if w != nil {
 		home = w.Session
 	}
-	s.deny(by, rule.Lookup{What: rule.LookupTask, ID: string(key)}, home, w != nil)
+	s.deny(by, rule.Lookup{What: rule.LookupTask, ID: string(key), Within: within}, home, w != nil)
 	return nil
 }
 

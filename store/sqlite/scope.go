@@ -54,7 +54,7 @@ func (s *Store) deny(t *tx, r reach, l rule.Lookup) error {
 	if err := t.row(`SELECT `+reached("?"), session, r.all, r.allowed).Scan(&reaches); err != nil {
 		return err
 	}
-	why := rule.Why(exists, owned, reaches)
+	why := rule.Why(exists, owned, reaches && (l.Within == "" || session == string(l.Within)))
 	if why == "" {
 		return nil
 	}

@@ -303,7 +303,7 @@ func (s *Store) Task(ctx context.Context, by principal.Scope, within id.Session,
 	rows, err := s.reader.rows(ctx, oneTask, rc.tasks(within, string(key))...)
 	got, err := collect(rows, err, scanTask)
 	if err == nil && len(got) == 0 {
-		err = s.denied(ctx, rc, rule.Lookup{What: rule.LookupTask, ID: string(key)})
+		err = s.denied(ctx, rc, rule.Lookup{What: rule.LookupTask, ID: string(key), Within: within})
 	}
 	if err != nil || len(got) == 0 {
 		return task.Task{}, false, wrapf(err, "read task %s", key)
@@ -360,7 +360,7 @@ func (s *Store) cancelTask(t *tx, rc reach, within id.Session, key id.Task, r ev
 	case err != nil:
 		return task.Task{}, "", err
 	case len(was) == 0:
-		return task.Task{}, task.CancelNoTask, s.deny(t, rc, rule.Lookup{What: rule.LookupTask, ID: string(key)})
+		return task.Task{}, task.CancelNoTask, s.deny(t, rc, rule.Lookup{What: rule.LookupTask, ID: string(key), Within: within})
 	case was[0].State.Ended():
 		return was[0], task.CancelEnded, nil
 	case was[0].Unwanted:

@@ -119,8 +119,12 @@ func taskOwned(t *testing.T, w *world) {
 	if all, err := w.Store.Tasks(w.ctx, op, other.session, "", 0, 10); err != nil || len(all) != 1 || all[0].ID != theirs.ID {
 		t.Errorf("within bob's session: %v, %v", all, err)
 	}
+	before := w.events(t, turn.EventQuery{Kind: event.LookupDenied})
 	if _, found, err := w.Store.Task(w.ctx, op, other.session, mine.ID); found || err != nil {
 		t.Errorf("alice's task within bob's session: %v", err)
+	}
+	if recs := w.events(t, turn.EventQuery{Kind: event.LookupDenied}); len(recs) != len(before)+1 || recs[0].Field("reason") != "not_authorized" {
+		t.Errorf("%d records of what was denied, were %d: %+v", len(recs), len(before), recs[0])
 	}
 	if _, found, err := w.Store.TaskLog(w.ctx, op, other.session, mine.ID, 1, 1); found || err != nil {
 		t.Errorf("alice's log within bob's session: %v", err)
@@ -133,7 +137,7 @@ func taskOwned(t *testing.T, w *world) {
 			t.Errorf("limit %d", limit)
 		}
 	}
-	if recs := w.events(t, turn.EventQuery{Kind: event.LookupDenied}); len(recs) != 4 {
+	if recs := w.events(t, turn.EventQuery{Kind: event.LookupDenied}); len(recs) != 7 {
 		t.Errorf("%d denials on record", len(recs))
 	}
 }

@@ -53,7 +53,10 @@ const (
 )
 
 // Lookup names what was looked up: "session", "turn" or "approval", and the id as it was given.
-type Lookup struct{ What, ID string }
+type Lookup struct {
+	What, ID string
+	Within   id.Session // the one session that was looked in; empty: all that the caller reaches
+}
 
 // Why is the reason for a lookup, from what the store knows: whether the row is there, whether its session has an
 // owner, and whether the caller reaches it. It is empty when nothing was denied.
