@@ -177,6 +177,82 @@ func TestReportsCorrectEstimates(t *testing.T) {
 	}
 }
 
+// A vendor adds some hundreds of tokens of its own to each request: of a small prompt that is a large ratio.
+func TestASmallPromptDoesNotSetTheRatio(t *testing.T) {
+	w := newWorld(t)
+	c := w.open(model(8_192, nil))
+	small := w.prepare(c, step(1))
+	if err := c.Observe(t.Context(), report(small.Decision, 400)); err != nil {
+		t.Fatal(err)
+	}
+	s := step(2)
+	s.System = strings.Repeat("Some words of a system prompt. ", 140)
+	p := w.prepare(c, s)
+	if p.Overflow || p.Estimate > 2_000 {
+		t.Errorf("after %d tokens of 400: %+v", small.Estimate, p)
+	}
+	if p.Estimate < 140*7+400 { // the words, and what the vendor adds
+		t.Errorf("an estimate of %d leaves out what the vendor adds", p.Estimate)
+	}
+}
+
+// A ratio that is too high keeps requests back, after which no model reports anything: it is not kept for good.
+func TestARatioThatKeepsAllBackYields(t *testing.T) {
+	w := newWorld(t)
+	s := step(1)
+	s.System = strings.Repeat("Some words of a system prompt. ", 140)
+	c := w.open(model(8_192, nil))
+	if err := c.Observe(t.Context(), report(w.prepare(c, s).Decision, 9_000)); err != nil {
+		t.Fatal(err)
+	}
+	turns := 0
+	for ; turns < 20; turns++ {
+		w.end()
+		w.begin()
+		if p := w.prepare(w.open(model(8_192, nil)), s); !p.Overflow {
+			break
+		}
+	}
+	if turns < 1 || turns > 5 {
+		t.Errorf("%d turns of a prompt that fits were kept back", turns)
+	}
+	// What does not fit by the count itself lowers nothing.
+	before, err := w.store.Calibration(t.Context(), "test/model")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.System = strings.Repeat("Some words of a system prompt. ", 2_000)
+	for range 5 {
+		if p := w.prepare(w.open(model(8_192, nil)), s); !p.Overflow {
+			t.Fatalf("%+v", p)
+		}
+	}
+	if after, err := w.store.Calibration(t.Context(), "test/model"); err != nil || after != before {
+		t.Errorf("%+v became %+v, %v", before, after, err)
+	}
+}
+
+// However often a ratio keeps requests back, it does not fall below what a model is trusted with that reported nothing.
+func TestARatioYieldsOnlySoFar(t *testing.T) {
+	k := prompt.Calibration{Samples: 3, Ratio: 8}
+	for range 100 {
+		if next := k.Advance(prompt.Observation{Overflow: true}); next.Ratio > k.Ratio || next.Ratio < 1.15 || next.Samples != 3 {
+			t.Fatalf("%+v after %+v", next, k)
+		} else {
+			k = next
+		}
+	}
+	if k.Ratio > 1.2 {
+		t.Errorf("it ends at %g", k.Ratio)
+	}
+	if low := (prompt.Calibration{Samples: 1, Ratio: 0.9}); low.Advance(prompt.Observation{Overflow: true}) != low {
+		t.Error("an overflow raised a ratio")
+	}
+	if none := (prompt.Calibration{}); none.Advance(prompt.Observation{Overflow: true}) != none {
+		t.Error("an overflow is a sample")
+	}
+}
+
 func TestAReportThatCannotBeKeptCostsNothingButTheCorrection(t *testing.T) {
 	w := newWorld(t)
 	c := w.open(model(50_000, nil), unobserving{w.store})

@@ -54,20 +54,51 @@ func (c *Conversation) heed(ctx context.Context) {
 // Degraded is whether a report is known not to have been kept. A conversation that was never opened is not.
 func (c *Conversation) Degraded() bool { return c != nil && c.degraded }
 
+// yielded notes that the ratio alone kept a request back. Nothing is sent then and nothing reported, so that a ratio which
+// is too high would keep back all that follow for good. What does not fit an uncorrected model either says nothing of it.
+func (c *Conversation) yielded(ctx context.Context, step int, f *fitting) {
+	if c.degraded || c.calibrate.Samples == 0 || raise(f.size(), unmeasured) > f.out.Budget {
+		return
+	}
+	kept, err := c.m.cfg.Journal.Observe(ctx, Observation{
+		Decision: c.m.cfg.IDs.Decision(), Session: c.turn.Session(), Turn: c.turn.ID(), Step: step, Provider: c.model.Name,
+		Estimate: f.size(), Overflow: true, FinishReason: OverflowTurn, At: c.m.cfg.Clock(),
+	})
+	if err != nil {
+		c.degraded = true // the overflow is the answer all the same
+		return
+	}
+	c.reports = append(c.reports, kept)
+}
+
 // Advance is the calibration after one more observation: the highest ratio of late, which falls slowly when the model
-// reports less. A report of no usage, or of a prompt that was estimated as nothing, tells nothing.
+// reports less. A report of no usage, or of a prompt that was estimated as nothing, tells nothing. Of a small prompt most
+// is what the vendor adds to every request: that is taken as a part of a prompt of [smallPrompt] and not as a ratio. An
+// overflow that the ratio made lowers it, and never below what a model is trusted with that has reported nothing.
 func (k Calibration) Advance(o Observation) Calibration {
+	if o.Overflow && k.Samples > 0 {
+		return Calibration{Samples: k.Samples, Ratio: min(k.Ratio, max(k.Ratio*yield, unmeasured/headroom))}
+	}
 	if !o.Usage.Reported || o.Estimate <= 0 || o.Usage.Prompt() <= 0 {
 		return k
 	}
-	ratio := min(float64(o.Usage.Prompt())/float64(o.Estimate), maxRatio)
-	if k.Samples > 0 {
+	reported, estimate := o.Usage.Prompt(), o.Estimate
+	if small := smallPrompt - estimate; small > 0 {
+		reported, estimate = reported+small, smallPrompt
+	}
+	ratio := min(float64(reported)/float64(estimate), maxRatio)
+	switch {
+	case k.Samples > 0:
 		ratio = max(ratio, k.Ratio*fall+ratio*(1-fall))
+	case estimate > o.Estimate: // it says little of larger ones
+		ratio = max(ratio, unmeasured/headroom)
 	}
 	return Calibration{Samples: k.Samples + 1, Ratio: ratio}
 }
 
 const (
-	maxRatio = 8   // what a report may raise estimates by: beyond it the report is wrong
-	fall     = 0.9 // how much of the old ratio stays with each lower report
+	maxRatio    = 8   // what a report may raise estimates by: beyond it the report is wrong
+	fall        = 0.9 // how much of the old ratio stays with each lower report
+	yield       = 0.8 // and with each request that it kept back
+	smallPrompt = 512 // tokens: in a smaller one a vendor's own frame of some hundreds may be the most
 )

@@ -59,7 +59,7 @@ type Calibration struct {
 	Ratio   float64 // tokens reported for each one estimated, the highest of late; meaningless without samples
 }
 
-// Observation is what a model reported about one prepared request.
+// Observation is what a model reported about one prepared request, or that the calibration alone kept one back.
 type Observation struct {
 	Decision     id.Decision
 	Session      id.Session
@@ -67,6 +67,7 @@ type Observation struct {
 	Step         int
 	Provider     string // the model's full name
 	Estimate     int    // of the whole prompt, before calibration
+	Overflow     bool   // nothing was sent and nothing reported: it would fit a model that has reported nothing
 	Usage        provider.Usage
 	FinishReason string
 	RequestID    string // the vendor's, may be empty

@@ -69,11 +69,12 @@ func (c *Conversation) factor() float64 {
 }
 
 // raised is an estimate corrected by what the model reported.
-func (c *Conversation) raised(n int) int { return int(float64(n)*c.factor()) + 1 }
+func (c *Conversation) raised(n int) int { return raise(n, c.factor()) }
 
-// Prepare fits one step into the model's window. It reads and writes the store only when the history has to be summarised, or
-// when an observation is not durable yet. An error
-// means that ctx ended or the store failed; what does not fit is a value.
+func raise(n int, factor float64) int { return int(float64(n)*factor) + 1 }
+
+// Prepare fits one step into the model's window. It reads and writes the store only when the history has to be summarised,
+// when an observation is not durable yet, or when only the calibration lets a request not fit. An error means that ctx ended or the store failed; what does not fit is a value.
 func (c *Conversation) Prepare(ctx context.Context, s Step) (Prepared, error) {
 	c.heed(ctx)
 	p := c.budget()
@@ -91,6 +92,7 @@ func (c *Conversation) Prepare(ctx context.Context, s Step) (Prepared, error) {
 	p = f.result()
 	if p.Overflow {
 		p.Reason = OverflowTurn
+		c.yielded(ctx, s.Number, f)
 		return p, nil
 	}
 	p.Decision = c.m.cfg.IDs.Decision()

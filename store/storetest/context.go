@@ -286,8 +286,8 @@ func (w *world) observe(o prompt.Observation) (prompt.Calibration, error) {
 func observedOnce(t *testing.T, w *world) {
 	l, _ := w.history(t, 1)
 	o := prompt.Observation{
-		Decision: w.ids.Decision(), Session: l.session, Turn: l.turn, Step: 1, Provider: "p/m", Estimate: 100,
-		Usage: provider.Usage{Input: 100, CacheRead: 50, Output: 7, Reported: true}, FinishReason: "stop", At: w.Clock.Now(),
+		Decision: w.ids.Decision(), Session: l.session, Turn: l.turn, Step: 1, Provider: "p/m", Estimate: 1000,
+		Usage: provider.Usage{Input: 1000, CacheRead: 500, Output: 7, Reported: true}, FinishReason: "stop", At: w.Clock.Now(),
 	}
 	for range 2 {
 		got, err := w.observe(o)
@@ -305,9 +305,17 @@ func observedOnce(t *testing.T, w *world) {
 	if got, err := w.Store.Calibration(w.ctx, "p/other"); err != nil || got != (prompt.Calibration{}) {
 		t.Errorf("another model: %+v, %v", got, err)
 	}
+	kept := o
+	kept.Decision, kept.Overflow, kept.Usage, kept.FinishReason = w.ids.Decision(), true, provider.Usage{}, prompt.OverflowTurn
+	for range 2 { // the second time it lowers nothing more
+		if got, err := w.observe(kept); err != nil || got.Samples != 1 || got.Ratio > 1.21 || got.Ratio < 1.19 {
+			t.Errorf("a request that was kept back: %+v, %v", got, err)
+		}
+	}
 	for name, bad := range map[string]func(*prompt.Observation){
 		"no decision":  func(o *prompt.Observation) { o.Decision = "" },
 		"unknown turn": func(o *prompt.Observation) { o.Turn = w.ids.Turn() },
+		"unsent":       func(o *prompt.Observation) { o.Overflow, o.Usage.Reported = true, true },
 		"below zero":   func(o *prompt.Observation) { o.Usage.Output = -1 },
 	} {
 		one := o
@@ -321,8 +329,8 @@ func observedOnce(t *testing.T, w *world) {
 
 func (w *world) observation(l live) prompt.Observation {
 	return prompt.Observation{
-		Decision: w.ids.Decision(), Session: l.session, Turn: l.turn, Step: 1, Provider: "p/m", Estimate: 100,
-		Usage: provider.Usage{Input: 200, Reported: true}, FinishReason: "stop", At: w.Clock.Now(),
+		Decision: w.ids.Decision(), Session: l.session, Turn: l.turn, Step: 1, Provider: "p/m", Estimate: 1000,
+		Usage: provider.Usage{Input: 2000, Reported: true}, FinishReason: "stop", At: w.Clock.Now(),
 	}
 }
 
