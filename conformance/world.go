@@ -194,6 +194,9 @@ func (s *script) Do(_ context.Context, req wire.HTTPRequest, body []byte) (wire.
 	return reply, []byte(x.Body), nil
 }
 
+// Unanswered is false: a script reaches nobody.
+func (*script) Unanswered() bool { return false }
+
 func header(headers map[string][]string, name string) string {
 	for k, v := range headers {
 		if strings.EqualFold(k, name) {

@@ -23,13 +23,19 @@ func working() []guard {
 	}
 }
 
-// recovering is what lets a tool say what became of a call, and do nothing else.
+// recovering is what finds out that a call is uncertain, and lets its tool say what became of it and do nothing else.
 func recovering() []guard {
 	const (
 		ask   = "host/effect/reconcile.go"
 		steps = "TestWhatIsNotCertainSettlesNothing/"
 	)
 	return []guard{
+		{"unanswered-when-connected", "host/net/exchange.go", "GotConn: func(httptrace.GotConnInfo) { x.sent.Store(true) }", "", inNet, "TestARequestThatIsGivenUpWasSent"},
+		{"unanswered-is-kept", "host/net/exchange.go", "if sent.Load() && (err != nil || reply.Fault != nil) {", "if sent.Load() && err != nil {", inNet, "TestARequestThatWentOutIsUnansweredUntilItsAnswerIsThere"},
+		{"unanswered-when-done-and-led-on", "host/net/exchange.go", "if !safe(x.method) && !toGet(resp.StatusCode, x.method) {", "if true {", inNet, "TestARequestThatWentOutIsUnansweredUntilItsAnswerIsThere"},
+		{"unanswered-when-dropped", "host/sandbox/ability_http.go", "s.dropped = s.dropped || changes(req.Method)", "s.dropped = false", inSandbox, "TestAnAnswerThatIsDroppedIsNone"},
+		{"unanswered-is-told", "host/sandbox/adapter.go", "ended.Unanswered = out.Unanswered", "ended.Unanswered = false", inSandbox, "TestTheAdapterTellsOfAnUnansweredRequest"},
+		{"unanswered-is-uncertain", "host/effect/invoke.go", "if !p.outcome.Unanswered || ", "if p.outcome.Unanswered || ", inHost, "TestWhatWasSentAndNotAnsweredIsUncertain"},
 		{"reconcile-no-child", "host/reconcile.go", "if u.Actor.ParentTurn != \"\" {", "if false {", inHost, "TestNobodyIsAskedAboutAChildsCall"},
 		{"reconcile-very-call", ask, "if err != nil || args.Digest() != u.Digest {", "if err != nil {", inEffect, "TestArgumentsThatWereHiddenAreNotAskedAbout"},
 		{"reconcile-same-plugin", ask, "case p.entry.label != u.Plugin || ", "case ", inEffect, steps + "tool_changed"},

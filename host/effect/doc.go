@@ -13,7 +13,8 @@
 //	8 record      the result is validated, redacted into five views and effect.finished is durable
 //
 // What it refuses: an effect whose audit row cannot be written does not run; an effect that ran but whose end cannot
-// be written is Indeterminate, never Succeeded; a redactor that fails turns every view into one fixed failure. It
+// be written is Indeterminate, never Succeeded; so is one that sent what may have changed something, saw no answer and has
+// no result; a redactor that fails turns every view into one fixed failure. It
 // never retries. After a crash an effect with a start and no end is Indeterminate and is not run again.
 // Source: Host Runtime Contracts, EffectRuntime.
 package effect

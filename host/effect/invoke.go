@@ -43,8 +43,27 @@ func (r *Runtime) invoke(ctx context.Context, p *passage) verdict {
 	p.result.Started = true
 	p.outcome = r.call(ctx, p, p.now)
 	p.result.Stats = p.outcome.Stats
-	return p.judge()
+	return p.sure(p.judge())
 }
+
+// reasonUnanswered is of an effect of which a request went out and was not answered.
+const reasonUnanswered = "request_unanswered"
+
+// sure is v, unless the other side may have done what the tool could not see the end of: to be stopped takes nothing back
+// that was sent, and a tool's own "no" after a silence is no word on what came of it.
+func (p *passage) sure(v verdict) verdict {
+	t := &p.entry.tool
+	if !p.outcome.Unanswered || !v.stops() || v.status == Indeterminate || t.Recovery == wire.RecoveryRead {
+		return v
+	}
+	return verdict{
+		status: Indeterminate, reason: reasonUnanswered, model: dontRepeat,
+		why: t.Name + " may or may not have happened: a request of it that may have changed something went out, and no whole answer came; " + v.why,
+	}
+}
+
+// dontRepeat is what a model is told of an uncertain effect.
+const dontRepeat = "it is not known whether this happened; do not repeat it"
 
 // notBegun is a call that its approval or its grants do not carry any more: nothing was started.
 func notBegun(how Start, t *Tool) verdict {
@@ -130,7 +149,7 @@ func (p *passage) judge() verdict {
 	case Cancelled:
 		return stop(Cancelled, "cancelled", t.Name+" was cancelled and has ended", "cancelled")
 	case Indeterminate:
-		return stop(Indeterminate, reasonOr(out.Reason, "indeterminate"), t.Name+" may or may not have happened: "+out.Detail, "it is not known whether this happened; do not repeat it")
+		return stop(Indeterminate, reasonOr(out.Reason, "indeterminate"), t.Name+" may or may not have happened: "+out.Detail, dontRepeat)
 	case Denied, Failed, Invalid, NotFound:
 		if out.Status == Denied && out.Reason == ReasonOperandChanged && p.planned != nil {
 			return operandChanged(t.Name)
@@ -145,7 +164,7 @@ func (p *passage) judge() verdict {
 		}
 		return stop(Failed, reasonOr(out.Reason, "failed"), t.Name+" failed: "+out.Detail, "the tool failed ("+reasonOr(out.Reason, "failed")+")")
 	default:
-		return stop(Indeterminate, "adapter_status", fmt.Sprintf("the adapter of %s answered %q", t.Name, out.Status), "it is not known whether this happened; do not repeat it")
+		return stop(Indeterminate, "adapter_status", fmt.Sprintf("the adapter of %s answered %q", t.Name, out.Status), dontRepeat)
 	}
 }
 
@@ -213,7 +232,7 @@ func (r *Runtime) record(ctx context.Context, p *passage) verdict {
 	}
 	lost := verdict{status: Denied, reason: "not_recorded", model: "the host could not record this call"}
 	if p.result.Started {
-		lost.status, lost.reason, lost.model = Indeterminate, "end_not_recorded", "it is not known whether this happened; do not repeat it"
+		lost.status, lost.reason, lost.model = Indeterminate, "end_not_recorded", dontRepeat
 	}
 	lost.remedy = "portcullis store check"
 	lost.why = fmt.Sprintf("the end of %s could not be recorded (%v): `portcullis store check`", p.result.Tool, err)

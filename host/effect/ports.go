@@ -67,10 +67,13 @@ type Outcome struct {
 	Detail string      // words for the operator; may hold guest text; redacted before anyone sees it
 	// Remedy is what the operator may type or edit about a refusal behind Fault, in the host's own words. The model, and the
 	// plugin, do not see it.
-	Remedy   string
-	Logs     []wire.LogRecord
-	Duration time.Duration
-	Stats    map[string]int64 // bounded counters: "memory_bytes", "host_calls", ...
+	Remedy string
+	// Unanswered says that a request which may have changed something went out, and that the tool was not given its answer.
+	// Unless the tool has a result all the same, or only reads, the gate makes it Indeterminate.
+	Unanswered bool
+	Logs       []wire.LogRecord
+	Duration   time.Duration
+	Stats      map[string]int64 // bounded counters: "memory_bytes", "host_calls", ...
 }
 
 // reading is the result, read strictly.

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptrace"
 	"net/netip"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/policy/egress"
@@ -24,23 +26,35 @@ type exchange struct {
 	header  http.Header
 	body    []byte
 	hop     int
-	max     int64  // bytes of the response body
-	unzip   bool   // gzip was offered by us, not by the plugin
-	carried []spot // what the host puts into the request at this hop
-	crossed bool   // a redirect led to another origin
-	bound   bool   // the host added a credential of its own: no redirect to another origin is followed
+	max     int64        // bytes of the response body
+	unzip   bool         // gzip was offered by us, not by the plugin
+	carried []spot       // what the host puts into the request at this hop
+	crossed bool         // a redirect led to another origin
+	bound   bool         // the host added a credential of its own: no redirect to another origin is followed
+	sent    *atomic.Bool // a request of the chain that may change something was given to a connection
 }
 
 // Do makes one request for the plugin and follows its redirects; it is what the sandbox calls. A "no" is a fault in
 // the reply: denied when policy refused, unavailable when the name or server did not answer, timeout, too_large,
 // invalid, or io when the connection failed. Its sentence holds an origin at the most. An error means that the
-// context was cancelled or that the decision could not be recorded; nothing was sent then.
+// context was cancelled or that the decision could not be recorded. What was sent before is sent: see
+// [PluginHTTP.Unanswered].
 //
 // The request is sent with the plugin's headers but those that are the host's to set (see [requestHeader]), and
 // with the credentials that its manifest declares for the place it goes to; they are added after all else was judged. What
 // the host knows as secret is taken out of the answer. The response body is at most req.MaxBytes, or
 // [wire.MaxBodyBytes], before and after decompression.
 func (p *PluginHTTP) Do(ctx context.Context, req wire.HTTPRequest, body []byte) (wire.HTTPReply, []byte, error) {
+	var sent atomic.Bool
+	reply, answer, err := p.chain(ctx, req, body, &sent)
+	if sent.Load() && (err != nil || reply.Fault != nil) {
+		p.unanswered.Store(true)
+	}
+	return reply, answer, err
+}
+
+// chain is Do. sent tells what it leaves open when it does not end with an answer.
+func (p *PluginHTTP) chain(ctx context.Context, req wire.HTTPRequest, body []byte, sent *atomic.Bool) (wire.HTTPReply, []byte, error) {
 	limit := ExchangeTimeout
 	if asked := time.Duration(req.TimeoutMS) * time.Millisecond; req.TimeoutMS > 0 && req.TimeoutMS < wire.HardDeadlineMS {
 		limit = asked
@@ -49,7 +63,7 @@ func (p *PluginHTTP) Do(ctx context.Context, req wire.HTTPRequest, body []byte) 
 	defer cancel()
 	defer context.AfterFunc(p.life, cancel)()
 
-	x := exchange{method: req.Method, body: body, max: wire.MaxBodyBytes}
+	x := exchange{method: req.Method, body: body, max: wire.MaxBodyBytes, sent: sent}
 	if req.MaxBytes > 0 && req.MaxBytes < x.max {
 		x.max = req.MaxBytes
 	}
@@ -84,6 +98,9 @@ func (p *PluginHTTP) Do(ctx context.Context, req wire.HTTPRequest, body []byte) 
 			return p.finish(ctx, x, resp)
 		}
 		discard(resp)
+		if !safe(x.method) && !toGet(resp.StatusCode, x.method) {
+			sent.Store(false) // it is to be done elsewhere, so it was not done here
+		}
 		if p.namesSecret(location) { // no part of which may be told or be on record
 			x.hop, x.target = x.hop+1, egress.Target{}
 			return p.deny(ctx, x, nil, refuse(SecretInRequest, "the host that it leads to has a secret of this one's in its name"))
@@ -147,7 +164,7 @@ func (p *PluginHTTP) send(ctx context.Context, x exchange) (*http.Response, wire
 	if err := p.record(ctx, x, found, v); err != nil {
 		return nil, wire.HTTPReply{}, err
 	}
-	resp, err := lane.transport.RoundTrip(req.WithContext(ctx))
+	resp, err := lane.transport.RoundTrip(req.WithContext(x.watched(ctx)))
 	if err != nil {
 		return fail(p.broken(ctx, x, err))
 	}
@@ -156,6 +173,21 @@ func (p *PluginHTTP) send(ctx context.Context, x exchange) (*http.Response, wire
 		return fail(faultf(wire.CodeFailed, "%s switched to another protocol, which was not asked for", x.target.Origin()))
 	}
 	return resp, wire.HTTPReply{}, nil
+}
+
+// watched is ctx for a request that may change something: from the moment that it has a connection, nobody but the server
+// knows whether it did. What is written when is not asked: the transport writes on a goroutine of its own, which may go on
+// when the request was given up.
+func (x exchange) watched(ctx context.Context) context.Context {
+	if safe(x.method) {
+		return ctx
+	}
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { x.sent.Store(true) }})
+}
+
+// safe reports a method that asks for no change. Source: RFC 9110 section 9.2.1.
+func safe(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
 
 // record writes the audit record of one decision.

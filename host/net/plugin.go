@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/b3abf3ee/portcullis/policy/capability"
 	"github.com/b3abf3ee/portcullis/policy/egress"
@@ -47,6 +48,8 @@ type PluginHTTP struct {
 	spots    []spot        // where credentials go
 	life     context.Context
 	end      context.CancelFunc
+
+	unanswered atomic.Bool
 
 	mu      sync.Mutex // guards what follows
 	lanes   map[string]*lane
@@ -96,6 +99,13 @@ func (p *PluginHTTP) Close() {
 		l.transport.CloseIdleConnections()
 	}
 }
+
+// Unanswered reports that a request which may have changed something went out, and that the plugin was not given its whole
+// answer: the server was silent, the connection failed or was given up, or the host could not pass the answer on. What was
+// refused before it had a connection did not go out: by policy, by the name server, by the address, by its certificate. A
+// redirect that keeps the method says that nothing was done; one that makes a GET of a POST does not. It may be called at any
+// time; what is still running does not count.
+func (p *PluginHTTP) Unanswered() bool { return p.unanswered.Load() }
 
 // Remedy is what the operator would type or edit so that the request that was refused last is let through; empty when
 // nothing was refused, when nothing helps, and when said, the words of the call's own end, does not hold those of the refusal:

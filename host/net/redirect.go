@@ -39,8 +39,7 @@ func (x exchange) follow(status int, location string) (exchange, egress.Verdict)
 		return x, refuse(InsecureRedirect, "the redirect gives up https")
 	}
 	crosses := next.Origin() != from.Origin()
-	toGet := status == http.StatusSeeOther && x.method != http.MethodHead ||
-		(status == http.StatusMovedPermanently || status == http.StatusFound) && x.method == http.MethodPost
+	toGet := toGet(status, x.method)
 	switch {
 	case crosses && x.bound:
 		return x, refuse(CredentialRedirect, "the request carries a credential for "+from.Origin()+", which is shown to nobody else")
@@ -61,6 +60,12 @@ func (x exchange) follow(status int, location string) (exchange, egress.Verdict)
 		x.method, x.body = http.MethodGet, nil
 	}
 	return x, v
+}
+
+// toGet reports a redirect that makes a GET of the method.
+func toGet(status int, method string) bool {
+	return status == http.StatusSeeOther && method != http.MethodHead ||
+		(status == http.StatusMovedPermanently || status == http.StatusFound) && method == http.MethodPost
 }
 
 // aboutBody reports headers that describe a body which is gone.

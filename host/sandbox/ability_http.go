@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/sdk/wire"
@@ -36,8 +37,12 @@ func (s *Session) fetch(ctx context.Context, req wire.HTTPRequest, body []byte) 
 	}
 	reply, answer, err := s.opt.HTTP.Do(inner, req, body)
 	s.stats.HTTPBytes += int64(len(answer))
+	late := inner.Err() != nil
+	if whole := err == nil && reply.Fault == nil; whole && (late || int64(len(answer)) > req.MaxBytes) {
+		s.dropped = s.dropped || changes(req.Method)
+	}
 	switch {
-	case inner.Err() != nil:
+	case late:
 		return nil, nil, faultf(wire.CodeTimeout, "no answer in time")
 	case err != nil:
 		return nil, nil, faultf(wire.CodeIO, "the request could not be made")
@@ -47,6 +52,18 @@ func (s *Session) fetch(ctx context.Context, req wire.HTTPRequest, body []byte) 
 		return nil, nil, faultf(wire.CodeTooLarge, "the response has more than %d bytes", req.MaxBytes)
 	}
 	return reply, answer, nil
+}
+
+// unanswered reports that a request which may have changed something went out, and
+// that the guest was not given its answer.
+func (s *Session) unanswered() bool {
+	return s.dropped || s.opt.HTTP != nil && s.opt.HTTP.Unanswered()
+}
+
+// changes reports a method that may change something. Source: RFC 9110 section
+// 9.2.1.
+func changes(method string) bool {
+	return method != http.MethodGet && method != http.MethodHead && method != http.MethodOptions
 }
 
 // bounded makes a port's fault one that the contract allows.

@@ -49,7 +49,10 @@ type Outcome struct {
 	// Abandoned says that a host function ignored its context past the grace:
 	// its goroutine is still there, and Engine.Close waits for it.
 	Abandoned bool
-	Stats     Stats
+	// Unanswered says that a request which may have changed something went out,
+	// and that the guest was not given its answer.
+	Unanswered bool
+	Stats      Stats
 	// Logs are the guest's log lines, bounded and escaped, in order.
 	Logs []wire.LogRecord
 }

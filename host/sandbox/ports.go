@@ -65,4 +65,7 @@ func (e *KVLimitError) Error() string { return fmt.Sprintf("kv: at most %d %s", 
 // after ctx is done, and holds the response body to req.MaxBytes while reading.
 type HTTPDoer interface {
 	Do(ctx context.Context, req wire.HTTPRequest, body []byte) (wire.HTTPReply, []byte, error)
+	// Unanswered reports that an exchange ended with a fault or an error after a request of it that may have changed
+	// something had gone out. It is asked when the call is over.
+	Unanswered() bool
 }

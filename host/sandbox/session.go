@@ -54,6 +54,7 @@ type Session struct {
 	logBytes int64
 	kvBytes  int64 // of values, read and written
 	signed   int64 // bytes
+	dropped  bool  // an answer came that the guest was not given
 	// portsUntil is when calls of ports end: fixed at the first.
 	portsUntil time.Time
 	logs       []wire.LogRecord
