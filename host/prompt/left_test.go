@@ -32,6 +32,9 @@ func TestAModelIsToldOnceWhatEarlierTurnsLeft(t *testing.T) {
 		{Tool: "mail.book", Arguments: json.RawMessage(`{"what":"` + strings.Repeat("x", 500) + `"}`), Started: at, Settled: "happened", Reference: "msg\"1"},
 		{Tool: "mail.drop", Started: at, Settled: "not_happened"},
 		{Tool: "mail.save", Started: at, Settled: "may_be_repeated"},
+		{Tool: "mail.sent", Started: at, Ended: "succeeded", Result: json.RawMessage(`{"id":"m-9","all":"` + strings.Repeat("x", 500) + `"}`)},
+		{Tool: "mail.kept", Started: at, Ended: "succeeded"},
+		{Tool: "mail.cut", Started: at, Ended: "timed_out"},
 	}}
 	c := w.open(model(50_000, nil), leaving{w.store, left})
 	for n := 1; n <= 2; n++ {
@@ -43,6 +46,8 @@ func TestAModelIsToldOnceWhatEarlierTurnsLeft(t *testing.T) {
 		for _, want := range []string{
 			"turn before this one was cut off", `mail.send, called at 2026-01-02 03:04:05 UTC with {"to":"ann"}: it is not known whether it happened. Do not repeat it`,
 			`that it happened (its plugin names "msg\"1"). Do not repeat it`, "found out since that it did not happen", "does no harm", "Older calls than these",
+			`it happened, which the conversation does not show. Its result was {"id":"m-9",`, "which the conversation does not show. Do not repeat it.",
+			"it was begun and ended as timed_out, which the conversation does not show. It may have done a part",
 		} {
 			if strings.Count(whole, want) != 1 {
 				t.Errorf("step %d says %q %d times: %s", n, want, strings.Count(whole, want), whole)
@@ -90,10 +95,13 @@ func TestWhatIsCutOfTheNoteWasHiddenFirst(t *testing.T) {
 	}
 	for n := 190; n < 260; n += 5 {
 		doc := `{"to":"` + strings.Repeat("x", n) + secret + strings.Repeat("y", 100) + `"}`
-		left := prompt.Left{Effects: []prompt.Unseen{{Tool: "mail.send", Arguments: json.RawMessage(doc), Started: w.clock.Now()}}}
-		text := w.prepare(w.open(m, leaving{w.store, left}), step(1)).Messages[0].Text()
-		if !strings.Contains(text, "mail.send") || strings.Contains(text, secret[:4]) || strings.Contains(text, "yyy") && n > 235 {
-			t.Errorf("behind %d bytes: %s", n, text)
+		for _, e := range []prompt.Unseen{{Arguments: json.RawMessage(doc)}, {Ended: "succeeded", Result: json.RawMessage(doc)}} {
+			e.Tool, e.Started = "mail.send", w.clock.Now()
+			left := prompt.Left{Effects: []prompt.Unseen{e}}
+			text := w.prepare(w.open(m, leaving{w.store, left}), step(1)).Messages[0].Text()
+			if !strings.Contains(text, "mail.send") || strings.Contains(text, secret[:4]) || strings.Contains(text, "yyy") && n > 235 {
+				t.Errorf("behind %d bytes: %s", n, text)
+			}
 		}
 	}
 }

@@ -89,9 +89,10 @@ type Journal interface {
 	// the cutoff, only what came after it is read. The owner predicate is in the query; what the scope does not reach is
 	// empty, and joins nothing.
 	Context(ctx context.Context, by principal.Scope, s id.Session, since Mark, limit, maxBytes int) (Snapshot, error)
-	// Left reads what turns of s before t left: at most limit calls (1..[MaxLeft]) whose end nobody saw, newest first, without
-	// those that only read. One that is settled is among them until a turn has begun since it was. The owner predicate is in
-	// the query; what the scope does not reach is empty.
+	// Left reads what turns of s before t left: at most limit calls (1..[MaxLeft]), newest first, without those that only
+	// read. They are those whose end nobody saw, of which a settled one is among them until a turn has begun since it was; and
+	// those that began and ended while the last message of their turn is the one that asked for them, until a turn has ended
+	// with an answer since. The owner predicate is in the query; what the scope does not reach is empty.
 	Left(ctx context.Context, by principal.Scope, s id.Session, t id.Turn, limit int) (Left, error)
 	// LeaseCompaction asks for the right to write the summary that follows revision, until the claim's expiry. A lease
 	// that has run out is taken over.

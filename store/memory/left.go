@@ -33,9 +33,11 @@ func (s *Store) Left(ctx context.Context, by principal.Scope, key id.Session, t 
 	}
 	before := turns[at-1].rec
 	left := prompt.Left{CutOff: rule.CutOff(before.Reason)}
+	unanswered := s.unanswered(key, turns[:at])
 	for _, e := range slices.Backward(s.begun) {
 		known := e.Resolution.Verdict == effect.NothingToDo || e.Resolution.Verdict != "" && e.Resolution.At.Before(before.Started)
-		if e.Session != key || e.Turn == t || e.Status != effect.Indeterminate || known {
+		uncertain := e.Session == key && e.Turn != t && e.Status == effect.Indeterminate && !known
+		if !uncertain && !unanswered[e.ID] {
 			continue
 		}
 		if left.More = len(left.Effects) == limit; left.More {
@@ -44,4 +46,33 @@ func (s *Store) Left(ctx context.Context, by principal.Scope, key id.Session, t 
 		left.Effects = append(left.Effects, rule.Unseen(copied(e)))
 	}
 	return left, nil
+}
+
+// unanswered are the effects of the last of these turns that no message answers, back to one that ended with an answer.
+func (s *Store) unanswered(key id.Session, turns []*running) map[id.Effect]bool {
+	found, seen := map[id.Effect]bool{}, 0
+	if last := turns[len(turns)-1].rec; rule.Answered(last.State, last.Steps) {
+		return nil
+	}
+	for _, t := range slices.Backward(turns) {
+		messages := s.sessions[key].messages
+		i := len(messages) - 1
+		for i >= 0 && messages[i].Turn != t.rec.ID {
+			i--
+		}
+		if i < 0 {
+			continue // a direct call, of which no model hears
+		}
+		if seen++; rule.Answered(t.rec.State, t.rec.Steps) || seen > rule.MaxBroken {
+			break
+		}
+		var effects []effect.Record
+		for _, e := range slices.Backward(t.effects) {
+			effects = append(effects, *e)
+		}
+		for _, e := range rule.Unanswered(messages[i].Role, messages[i].Body, effects) {
+			found[e.ID] = true
+		}
+	}
+	return found
 }

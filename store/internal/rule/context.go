@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/lease"
 	"github.com/b3abf3ee/portcullis/host/prompt"
+	"github.com/b3abf3ee/portcullis/host/turn"
 )
 
 // Bounds of what is kept about a conversation with a model.
@@ -55,10 +57,50 @@ func Observation(o prompt.Observation) error {
 // CutOff reports a turn that ended because whoever ran it was gone.
 func CutOff(reason string) bool { return reason == ReasonHostGone || reason == ReasonLeaseExpired }
 
-// Unseen is an uncertain effect as a later turn's model is told of it.
+// MaxBroken is of how many turns, since the last that ended with an answer, calls are looked for that no message answers.
+const MaxBroken = 16
+
+// Answered reports a turn that ended as its model wanted: that model saw what turns before left, and its own calls are
+// answered. A turn without a step is a direct call, which had no model.
+func Answered(s turn.State, steps int) bool {
+	return steps > 0 && (s == turn.State(turn.Completed) || s == turn.State(turn.NeedsUser))
+}
+
+// Unanswered picks those of a turn's effects, newest first, that began and ended and whose results a model is not shown: last
+// is the newest message of the turn, and when it asks for them nothing came after it. A direct call has no message. Of one
+// that cannot be read they are all, because to repeat a call is worse than to hear of it twice.
+func Unanswered(role string, last json.RawMessage, effects []effect.Record) (out []effect.Record) {
+	if role != "assistant" {
+		return nil
+	}
+	ids, err := prompt.Asked(last)
+	asked := map[string]int{}
+	for _, one := range ids {
+		asked[one]++
+	}
+	for _, e := range effects { // ids are unique in one message only: of those that are the same the newest are meant
+		if err == nil && asked[e.CallID] == 0 {
+			continue
+		}
+		asked[e.CallID]--
+		if e.Started && !e.FinishedAt.IsZero() && e.Status != effect.Indeterminate && e.Recovery != "read" {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// Unseen is an effect as a later turn's model is told of it. What is recorded of one that did not succeed is for the operator.
 func Unseen(e effect.Record) prompt.Unseen {
-	return prompt.Unseen{
+	u := prompt.Unseen{
 		Tool: e.Tool, Arguments: e.Arguments, Started: e.StartedAt, Settled: string(e.Resolution.Verdict),
 		Reference: e.Resolution.Reference,
 	}
+	if e.Status != effect.Indeterminate {
+		u.Ended = string(e.Status)
+	}
+	if e.Status == effect.Succeeded {
+		u.Result = e.Durable
+	}
+	return u
 }
