@@ -78,7 +78,7 @@ func (x *Execution) admit(ctx context.Context, req Request, digest string, plan 
 	case Duplicate:
 		return nil, &got.Existing, nil
 	case Conflict:
-		return nil, nil, &RejectedError{req.Key, RejectConflict, "this request key was used for another request: use a new key"}
+		return nil, nil, conflict(req.Key)
 	case SessionNotFound:
 		return nil, nil, &RejectedError{req.Key, RejectSession, fmt.Sprintf("session %s not found: `portcullis sessions list` shows yours", req.Selector.Session)}
 	case SessionOver:
@@ -108,6 +108,9 @@ func (x *Execution) queue(ctx context.Context, a *admitted, fresh id.Session) er
 		if errors.As(err, &full) {
 			return &RejectedError{a.req.Key, RejectQueueFull, full.Error() + ": nothing was started; ask again when some have ended"}
 		}
+		if errors.Is(err, errShut) {
+			return closed(a.req.Key)
+		}
 		if err != nil {
 			return &RejectedError{a.req.Key, RejectCancelled, "cancelled while waiting for the session's earlier turn"}
 		}
@@ -131,7 +134,20 @@ func (x *Execution) queue(ctx context.Context, a *admitted, fresh id.Session) er
 			a.session = fresh
 		}
 	}
-	return enter(string(a.session))
+	if err := enter(string(a.session)); err != nil {
+		return err
+	}
+	select {
+	case <-x.quit: // the turn before may have made way because of that
+		return closed(a.req.Key)
+	default:
+		return nil
+	}
+}
+
+// closed is the refusal of a turn by a host that is shutting down.
+func closed(key id.Request) error {
+	return &RejectedError{key, RejectClosed, "the host is shutting down: nothing was started, and the key may be used again"}
 }
 
 func (a *admitted) release() {

@@ -41,7 +41,8 @@ var (
 
 // New returns an Execution over cfg.
 func New(cfg Config) *Execution {
-	return &Execution{cfg: cfg, active: map[id.Turn]*running{}, quit: make(chan struct{})}
+	quit := make(chan struct{})
+	return &Execution{cfg: cfg, lanes: lanes{shut: quit}, active: map[id.Turn]*running{}, quit: quit}
 }
 
 // begin counts a Run in, unless the Execution is closed.
@@ -73,7 +74,7 @@ func (x *Execution) delist(t id.Turn) {
 	}
 }
 
-// Close refuses further turns, cancels the running ones and waits until each has its terminal state. It may be
+// Close refuses further turns and those that wait for an earlier one of their session, cancels the running ones and waits until each has its terminal state. It may be
 // called again.
 func (x *Execution) Close() {
 	x.mu.Lock()

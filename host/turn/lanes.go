@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 )
@@ -11,8 +12,12 @@ import (
 type lanes struct {
 	mu      sync.Mutex // guards open and waiting
 	open    map[string]*lane
-	waiting int // in all lanes
+	waiting int             // in all lanes
+	shut    <-chan struct{} // closed when nobody enters any more; nil: never
 }
+
+// errShut reports that nobody enters a lane any more.
+var errShut = errors.New("turn: the host is shutting down")
 
 // Bounds of what waits. What comes beyond them is refused at once and not kept: whoever asks can wait better than the host can.
 const (
@@ -35,7 +40,8 @@ type lane struct {
 }
 
 // enter waits until no earlier turn of s is in its lane. It returns the function that leaves, or with nothing to leave ctx's
-// error, or a [*fullError] at once.
+// error, a [*fullError] at once, or [errShut] as soon as nobody enters any more: a turn that is begun only to be cancelled would
+// use its key up.
 func (l *lanes) enter(ctx context.Context, s string) (leave func(), err error) {
 	l.mu.Lock()
 	if l.open == nil {
@@ -58,6 +64,9 @@ func (l *lanes) enter(ctx context.Context, s string) (leave func(), err error) {
 	select {
 	case <-turn:
 		return func() { l.leave(s) }, nil
+	case <-l.shut:
+		l.forget(s, turn)
+		return nil, errShut
 	case <-ctx.Done():
 		l.forget(s, turn)
 		return nil, context.Cause(ctx)

@@ -170,6 +170,8 @@ const (
 type Journal interface {
 	// Admit decides and writes the whole admission, with session.created (when made) and turn.started records.
 	Admit(ctx context.Context, a Admission, r []event.Record) (Admittance, error)
+	// Requested is the turn that this owner asked for under a key before. It writes nothing.
+	Requested(ctx context.Context, owner principal.Facts, key id.Request) (Record, bool, error)
 	// BoundSession is the session that Bound would resolve to for this owner now; false when Admit would make one. An
 	// owner without a conversation key (an operator, system) never has one.
 	BoundSession(ctx context.Context, owner principal.Facts) (id.Session, bool, error)

@@ -87,6 +87,9 @@ type InfrastructureError struct {
 
 // Error names the request and what was being done.
 func (e *InfrastructureError) Error() string {
+	if e.Turn == "" {
+		return fmt.Sprintf("turn: %s for request %s: %v (outcome indeterminate; `portcullis turns list` after `portcullis store check`)", e.Doing, e.Request, e.Err)
+	}
 	return fmt.Sprintf("turn: %s for request %s: %v (outcome indeterminate; `portcullis turns show %s` after `portcullis store check`)", e.Doing, e.Request, e.Err, e.Turn)
 }
 

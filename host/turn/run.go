@@ -9,6 +9,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host/binding"
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/event"
+	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/prompt"
 	"github.com/b3abf3ee/portcullis/host/provider"
 	"github.com/b3abf3ee/portcullis/policy/redact"
@@ -25,16 +26,65 @@ func (x *Execution) Run(ctx context.Context, req Request, obs Observer) (Result,
 // pass is the life of every turn: the body is what happens between turn.started and the terminal state.
 func (x *Execution) pass(ctx context.Context, req Request, obs Observer, body func(*work, context.Context) ending) (Result, error) {
 	if !x.begin() {
-		return Result{}, &RejectedError{req.Key, RejectClosed, "the host is shutting down"}
+		return Result{}, closed(req.Key)
 	}
 	defer x.drain.Done()
-	if req.Key == "" {
+	named := req.Key != ""
+	if !named {
 		req.Key = x.cfg.IDs.Request()
 	}
 	req, digest, err := req.freeze()
 	if err != nil {
 		return Result{}, err
 	}
+	if !named {
+		return x.anew(ctx, req, digest, obs, body)
+	}
+	before, err := x.askedBefore(ctx, req, digest)
+	switch {
+	case err != nil:
+		return Result{}, err
+	case before == nil:
+		return x.anew(ctx, req, digest, obs, body)
+	case before.State != Running:
+		return recorded(*before), nil
+	}
+	// It runs: whoever asks again waits behind it as for any turn, and hears how it ended. Where there is no waiting, that it runs.
+	res, err := x.anew(ctx, req, digest, obs, body)
+	var no *RejectedError
+	if errors.As(err, &no) && no.Reason != RejectCancelled && no.Reason != RejectClosed {
+		if before, err = x.askedBefore(ctx, req, digest); err == nil && before != nil {
+			return recorded(*before), nil
+		}
+		return Result{}, no
+	}
+	return res, err
+}
+
+// askedBefore is the turn that was admitted before under the request's key. It is found whatever became of its core since, and
+// however many turns wait. The admission looks again, for what comes at the same time.
+func (x *Execution) askedBefore(ctx context.Context, req Request, digest string) (*Record, error) {
+	rec, found, err := x.cfg.Journal.Requested(ctx, req.Actor, req.Key)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, &RejectedError{req.Key, RejectCancelled, "cancelled before it was started"}
+	case err != nil:
+		return nil, &InfrastructureError{req.Key, "", "look up the request key", err}
+	case !found:
+		return nil, nil
+	case rec.Digest != digest:
+		return nil, conflict(req.Key)
+	}
+	return &rec, nil
+}
+
+// conflict is the refusal of a key that stands for something else.
+func conflict(key id.Request) error {
+	return &RejectedError{key, RejectConflict, "this request key was used for another request: use a new key"}
+}
+
+// anew plans and admits a turn and runs it, unless one was admitted under its key meanwhile.
+func (x *Execution) anew(ctx context.Context, req Request, digest string, obs Observer, body func(*work, context.Context) ending) (Result, error) {
 	plan, err := x.cfg.Planner.Plan(ctx, req)
 	if err != nil {
 		return Result{}, rejected(req.Key, err)

@@ -24,6 +24,17 @@ func (s *Store) Admit(ctx context.Context, a turn.Admission, r []event.Record) (
 	return got, nil
 }
 
+// Requested is the turn that this principal asked for under a key before; see [turn.Journal].
+func (s *Store) Requested(ctx context.Context, owner principal.Facts, key id.Request) (turn.Record, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, ok := s.requests[request{owner.Authority, owner.PrincipalID, key}]
+	if !ok {
+		return turn.Record{}, false, nil
+	}
+	return before.rec, true, nil
+}
+
 func (s *Store) admit(a turn.Admission, r []event.Record) (turn.Admittance, error) {
 	now := s.clock()
 	if err := rule.Admission(a, r, now); err != nil {

@@ -21,6 +21,7 @@ func admissionCases() []testCase {
 		{"same key and digest is the same turn", duplicateAnswers},
 		{"same key and another digest is a conflict", conflictRefuses},
 		{"a request key is its principal's own", keyIsPrivate},
+		{"the turn of a request key is found by its principal alone", keyFindsTurn},
 		{"a live claim makes the session busy", busyRefuses},
 		{"resume of unknown and foreign sessions is one answer", resumeForeign},
 		{"resume by the owner rebinds", resumeRebinds},
@@ -28,6 +29,23 @@ func admissionCases() []testCase {
 		{"a conversation that is bound to another principal's session is refused", boundForeign},
 		{"a session nobody owns takes no turn", disownedTakesNone},
 		{"malformed admissions write nothing", admissionMalformed},
+	}
+}
+
+func keyFindsTurn(t *testing.T, w *world) {
+	a := w.admission(alice(), bound())
+	w.admit(t, a)
+	rec, found, err := w.Store.Requested(w.ctx, alice(), a.Request)
+	if err != nil || !found || rec != w.turnOf(t, a.Turn) || rec.Digest != a.Digest {
+		t.Errorf("%+v, %v, %v", rec, found, err)
+	}
+	for _, who := range []principal.Facts{bob(), operatorFacts()} {
+		if rec, found, err := w.Store.Requested(w.ctx, who, a.Request); err != nil || found || rec.ID != "" {
+			t.Errorf("found by %s: %+v, %v", who.PrincipalID, rec, err)
+		}
+	}
+	if _, found, err := w.Store.Requested(w.ctx, alice(), w.ids.Request()); err != nil || found {
+		t.Errorf("of another key: %v, %v", found, err)
 	}
 }
 

@@ -44,6 +44,12 @@ func (m *model) admits(rt *rapid.T) {
 		session = m.bound[who.PrincipalID]
 	}
 	before := m.keys[key]
+	rec, found, err := m.Store.Requested(m.ctx, who, a.Request)
+	fails(rt, "Requested", err, false)
+	m.same(rt, "a key was asked for before", found, before != nil)
+	if before != nil {
+		m.same(rt, "the turn of a key", rec.ID, before.turn)
+	}
 	switch {
 	case before != nil && before.digest == a.Digest:
 		want, session = turn.Duplicate, before.session
