@@ -120,7 +120,7 @@ func (c *Conversation) write(ctx context.Context, old []group) (text string, cut
 		return "", "", context.Cause(ctx)
 	case text == "":
 		return "", "", errors.New("prompt: the summary is empty")
-	case c.count.count(text) > 2*size:
+	case c.count.count(marked(text)) > 2*size:
 		text = head(text, size*2) // a model that does not stop: bytes are tokens at the most
 	}
 	return text, old[len(old)-1].last, nil

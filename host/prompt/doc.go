@@ -9,7 +9,8 @@
 // instead, which the model is told. What cannot fit even so is an overflow with its sizes, and nothing is sent.
 //
 // Never cut apart or left out: the system prompt, the note, the input of this turn, an assistant message with the results of its
-// calls, the newest groups. A summary says that it is one and gives no orders.
+// calls, the newest groups. A summary says that it is one and gives no orders; each line of it stands behind a
+// mark, so that none reads as the host's word.
 //
 // Sizes are counted with the model's tokenizer where there is a public one, else estimated on the safe side, and corrected by what the
 // model reported before ([Conversation.Observe]); a model that has reported nothing yet is trusted with nothing. The cost
