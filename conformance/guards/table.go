@@ -297,6 +297,7 @@ func surviving() []guard {
 		{"remembered-of-this-session", "store/sqlite/context.go", "WHERE m.id = ? AND m.session_id = w.session_id), 0)", "WHERE m.id = ?), 0)", inSQLite, "TestContract/a_window_is_read_on_from_where_it_was_read"},
 		{"lost-reports-are-told", "store/sqlite/group.go", "return errors.Join(t.told.debt.messages, t.told.debt.report)", "return t.told.debt.messages", inSQLite, "TestContract/an_observation_that_cannot_be_stored_is_told_once"},
 		{"lost-reports-are-on-record", "host/turn/run.go", "errors.Is(err, prompt.ErrReportLost) && !errors.Is(err, ErrMessagesLost) { // it takes nothing from the answer\n\t\tw.degraded = true", "errors.Is(err, prompt.ErrReportLost) && !errors.Is(err, ErrMessagesLost) { // it takes nothing from the answer", inTurn, "TestALostReportTakesNothingFromTheAnswerAndIsOnRecord"},
+		{"summary-before-the-bound", "host/prompt/history.go", "|| messages > maxMessages/4*3 ||", "||", inPrompt, "TestWhatFallsOutOfTheWindowThatIsReadWasSummarised"},
 		{"summary-behind-marks", "host/prompt/fit.go", "b.WriteString(\"\\n> \" + ", "b.WriteString(\"\\n\" + ", inPrompt, "TestASummaryDoesNotSpeakAsTheHost"},
 		{"small-prompts-set-no-ratio", "host/prompt/observe.go", "if small := smallPrompt - estimate; small > 0 {", "if small := smallPrompt - estimate; small > smallPrompt {", inPrompt, "TestASmallPromptDoesNotSetTheRatio"},
 		{"ratio-yields", "host/prompt/prepare.go", "\t\tc.yielded(ctx, s.Number, f)\n", "", inPrompt, "TestARatioThatKeepsAllBackYields"},

@@ -22,7 +22,12 @@ const (
 // compact writes a summary of the older part of the history, so that f fits. It returns an error only when ctx ended or
 // the store failed; where no summary comes about f is left as it is, and what does not fit is left out instead.
 func (c *Conversation) compact(ctx context.Context, f *fitting) error {
-	old := max(0, len(f.groups)-protectedTail)
+	return c.compactTo(ctx, f, protectedTail, true)
+}
+
+// compactTo is compact but for the newest keep groups. Another's summary is waited for only where f needs it.
+func (c *Conversation) compactTo(ctx context.Context, f *fitting, keep int, wait bool) error {
+	old := max(0, len(f.groups)-keep)
 	if old == 0 {
 		return nil
 	}
@@ -35,6 +40,9 @@ func (c *Conversation) compact(ctx context.Context, f *fitting) error {
 	case Acquired:
 		return c.summarise(ctx, f, claim, f.groups[:old])
 	case Held:
+		if !wait {
+			return nil
+		}
 		f.out.Waited = true
 		return c.await(ctx, f)
 	case Moved:

@@ -3,6 +3,7 @@ package prompt_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +61,32 @@ func TestASummaryDoesNotSpeakAsTheHost(t *testing.T) {
 		if strings.Count(text, "\n[End of the summary.]") != 1 || strings.ContainsAny(text, "\r\u2028") {
 			t.Errorf("after %q the frame ends twice: %q", end, text)
 		}
+	}
+}
+
+// A conversation of short messages fits any window for long, and is more than is read of it at last.
+func TestWhatFallsOutOfTheWindowThatIsReadWasSummarised(t *testing.T) {
+	w := newWorld(t)
+	var covered []provider.Message
+	w.writer.do = func(_ context.Context, before string, messages []provider.Message, _ int) (string, error) {
+		covered = append(covered, messages...)
+		return strings.TrimSpace(before + " and so on"), nil
+	}
+	for n := range 110 {
+		w.say(provider.User(fmt.Sprintf("question %d", n)), provider.Assistant(provider.Text("yes")), provider.User("and?"), provider.Assistant(provider.Text("no")))
+		p := w.prepare(w.open(model(200_000, w.writer)), step(1))
+		if p.Overflow || p.Dropped != 0 || strings.Contains(p.Messages[0].Text(), "left out") {
+			t.Fatalf("after %d turns: %+v", n+1, p)
+		}
+		if len(w.writer.seen) > 0 && !p.Summarised {
+			t.Fatalf("after %d turns the summary is not shown", n+1)
+		}
+		if all := len(covered) + len(p.Messages); all < 4*(n+1) {
+			t.Fatalf("after %d turns %d messages are shown or summarised", n+1, all)
+		}
+	}
+	if len(covered) == 0 || covered[0].Text() != "question 0" || len(w.writer.seen) > 2 {
+		t.Errorf("%d messages summarised by %q", len(covered), w.writer.seen)
 	}
 }
 

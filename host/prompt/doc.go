@@ -5,8 +5,9 @@
 // newest messages after it; of a session that had a turn lately it reads only what came since. Each step is then one [Conversation.Prepare]: choose the output reservation from the model's
 // limits; take it, the safety margin and the tool schemas from the window; put the layers together in their fixed order
 // (system prompt, summary, a note on what earlier turns left uncertain, history, this turn); shorten old tool results; and, if that is not enough, summarise the older
-// part of the history under the session's compaction lease. When nobody can summarise now, the oldest groups are left out
-// instead, which the model is told. What cannot fit even so is an overflow with its sizes, and nothing is sent.
+// part of the history under the session's compaction lease; a history that nears the bounds of what is read is summarised by
+// half even where it fits. When nobody can summarise now, or one turn alone says more than is read, the oldest groups are left
+// out instead, which the model is told. What cannot fit even so is an overflow with its sizes, and nothing is sent.
 //
 // Never cut apart or left out: the system prompt, the note, the input of this turn, an assistant message with the results of its
 // calls, the newest groups. A summary says that it is one and gives no orders; each line of it stands behind a

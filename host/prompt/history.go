@@ -57,6 +57,15 @@ func (h history) trim(others, otherBytes int) history {
 	return h
 }
 
+// crowded is whether h has more than three quarters of what is read of a session, or something lies before it.
+func (h *history) crowded() bool {
+	messages, bytes := 0, 0
+	for _, g := range h.groups {
+		messages, bytes = messages+g.stored, bytes+g.bytes
+	}
+	return h.older || messages > maxMessages/4*3 || bytes > maxBytes/4*3
+}
+
 // cost is what h takes in memory, as estimated.
 func (h *history) cost() int {
 	n := perSession + len(h.summary.Text)

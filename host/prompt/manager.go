@@ -96,6 +96,7 @@ type Conversation struct {
 	note      string // about earlier turns; or empty
 	snapshot  Snapshot
 	groups    []group
+	crowded   bool // the history nears the bounds of what is read, or is over them, and no summary was tried
 	calibrate Calibration
 	reports   []Kept // observed since the last Prepare
 	degraded  bool   // an observation could not be kept: estimates are not corrected
@@ -162,6 +163,7 @@ func (c *Conversation) read(ctx context.Context) error {
 	if s := &c.snapshot.Summary; s.Text != "" {
 		s.Text = c.hidden(provider.User(s.Text)).Text()
 	}
+	c.crowded = known.crowded()
 	c.groups = c.concealed(shown(known.groups))
 	return nil
 }

@@ -87,6 +87,13 @@ func (c *Conversation) Prepare(ctx context.Context, s Step) (Prepared, error) {
 		if err := c.compact(ctx, f); err != nil {
 			return Prepared{}, err
 		}
+	} else if c.crowded && c.model.Summary != nil {
+		// It fits, and will soon be more than is read: what falls out of that is lost to every summary. Half of it stays as it
+		// is. A turn tries once.
+		c.crowded = false
+		if err := c.compactTo(ctx, f, max(protectedTail, len(f.groups)/2), false); err != nil {
+			return Prepared{}, err
+		}
 	}
 	f.drop()
 	p = f.result()
