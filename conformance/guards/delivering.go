@@ -10,6 +10,7 @@ func delivering() []guard {
 		{"intent-in-the-transaction", "store/sqlite/fence.go", "err := rule.Terminal(end, r)\n", "err := rule.Terminal(end, r)\n\tif err == nil {\n\t\terr = s.write(ctx, func(t *tx) error { return t.insertDeliveries(end) })\n\t\tend.Deliveries = nil\n\t}\n", inCrash, "TestKilledAtEverySystemCall"},
 		{"an-intent-for-each-reply", "host/turn/run.go", "owed := x.deliveries(a, end)", "owed := []Delivery(nil)", inTurn, "TestAConversationIsOwedItsReplyOnceAndAnOperatorNothing"},
 		{"unknown-is-not-replayed", "host/outbox/send.go", "case s.Idempotent() && d.Attempts < maxAttempts:", "case d.Attempts < maxAttempts:", inOutbox, "TestWhatMayHaveLeftIsSentAgainOnlyOverAnIdempotentChannel"},
+		{"unknown-under-another-sender", "host/outbox/send.go", "if before.Attempts > 0 && before.Idempotent && !s.Idempotent() {", "if before.Attempts < 0 {", inOutbox, "TestWhatMayHaveLeftIsNotSentOverAnotherSender"},
 		{"unknown-after-a-crash", "store/internal/rule/delivery.go", "if d.State == outbox.Claimed || d.Idempotent {", "if d.State.Held() {", inSQLite, steps + "what_may_have_left_is_not_queued_again,_unless_its_channel_is_idempotent"},
 		{"written-before-it-is-sent", "host/outbox/send.go", "\tif err != nil || how != Written {\n", "\tif false {\n", inOutbox, "TestNothingIsSentThatIsNotWrittenDownFirst"},
 		{"woken-by-a-turn", "host/turn/run.go", "\t\t\tx.cfg.Owed(d.Channel)\n", "\t\t\t_ = d\n", inTurn, "TestAConversationIsOwedItsReplyOnceAndAnOperatorNothing"},

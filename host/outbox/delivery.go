@@ -64,11 +64,12 @@ type Settlement struct {
 
 // Reasons that this package and its stores give by themselves. Others come from senders.
 const (
-	ReasonHostGone     = "host_restarted" // the host that held it is gone
-	ReasonLeaseExpired = "lease_expired"  // its claim ran out
-	ReasonAttempts     = "attempts_used"  // it was tried as often as it may be
-	ReasonSenderFault  = "sender_fault"   // the sender broke down
-	ReasonNoAnswer     = "no_answer"      // the sender does not say whether it was taken
-	ReasonRefused      = "refused"        // the channel refuses it, without a code
-	ReasonNotTaken     = "not_taken"      // the channel did not take it now, without a code
+	ReasonHostGone      = "host_restarted" // the host that held it is gone
+	ReasonLeaseExpired  = "lease_expired"  // its claim ran out
+	ReasonAttempts      = "attempts_used"  // it was tried as often as it may be
+	ReasonSenderChanged = "sender_changed" // it may have left over an idempotent sender, and the one of now is none
+	ReasonSenderFault   = "sender_fault"   // the sender broke down
+	ReasonNoAnswer      = "no_answer"      // the sender does not say whether it was taken
+	ReasonRefused       = "refused"        // the channel refuses it, without a code
+	ReasonNotTaken      = "not_taken"      // the channel did not take it now, without a code
 )

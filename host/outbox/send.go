@@ -29,7 +29,12 @@ func (w *Worker) next(ctx context.Context, s Sender) (bool, error) {
 	if err != nil || how != Written {
 		return true, stood(how, err) // nothing has left; the claim runs out
 	}
+	before := d
 	d.Attempts++
+	if before.Attempts > 0 && before.Idempotent && !s.Idempotent() {
+		// It was sent over a channel that tells a second copy from a first, and may have arrived: this one does not tell.
+		return true, w.settle(write, d, Settlement{State: Unknown, Reason: ReasonSenderChanged})
+	}
 	r := attempt(ctx, s, d)
 	return true, w.settle(write, d, w.judge(s, d, r))
 }

@@ -252,6 +252,49 @@ func TestWhatMayHaveLeftIsSentAgainOnlyOverAnIdempotentChannel(t *testing.T) {
 	}
 }
 
+// A channel that told second copies from first ones is served by a sender now that does not: what may have left over it stays
+// where it is, until the operator says otherwise.
+func TestWhatMayHaveLeftIsNotSentOverAnotherSender(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			d, sent := w.owe("chat", "ann", "hello"), 0
+			if killed {
+				c := lease.Claim{Token: w.ids.Lease(), Epoch: "epo_dead", Expires: time.Now().Add(time.Hour)}
+				got, found, err := w.store.ClaimDelivery(t.Context(), "chat", c)
+				if err != nil || !found {
+					t.Fatal(found, err)
+				}
+				if how, err := w.store.BeginSending(t.Context(), d, got.Claim, true, w.record(event.DeliveryStarted)); err != nil || how != outbox.Written {
+					t.Fatal(how, err)
+				}
+			} else {
+				end := w.run(w.store, channel{"chat", true, func(context.Context, id.Delivery, outbox.Delivery) outbox.Receipt {
+					return outbox.Receipt{Verdict: outbox.Unsure, Reason: "timeout"}
+				}})
+				pass(time.Second)
+				end()
+			}
+			end := w.run(w.store, channel{"chat", false, func(context.Context, id.Delivery, outbox.Delivery) outbox.Receipt {
+				sent++
+				return outbox.Receipt{Verdict: outbox.Accepted}
+			}})
+			defer end()
+			pass(time.Hour)
+			if is := w.is(d); is.State != outbox.Unknown || is.Reason != outbox.ReasonSenderChanged || sent != 0 {
+				t.Errorf("killed %v: sent %d times more, %+v", killed, sent, is)
+			}
+			if _, how, err := w.store.RequeueDelivery(t.Context(), w.by, d, "it did not arrive", w.record(event.DeliveryRequeued)); how != outbox.Recorded || err != nil {
+				t.Fatal(how, err)
+			}
+			pass(time.Hour)
+			if is := w.is(d); is.State != outbox.Delivered || sent != 1 {
+				t.Errorf("killed %v: after the operator's word sent %d times, %+v", killed, sent, is)
+			}
+		})
+	}
+}
+
 // A host that dies while it sends leaves an unknown delivery, and no worker after it sends that one again.
 func TestAHostThatDiedWhileItSentLeavesAnUnknownDelivery(t *testing.T) {
 	for _, safe := range []bool{false, true} {
