@@ -263,6 +263,7 @@ func surviving() []guard {
 		{"window", "host/prompt/fit.go", "if p.Overflow = p.Estimate > p.Budget; p.Overflow {", "if p.Overflow = false; p.Overflow {", inPrompt, "TestWhatCannotFitIsAnOverflowWithItsSizes"},
 		{"texts-of-other-vocabularies", "host/prompt/count.go", "\t\tn += apart(text)\n", "", inPrompt, "TestNoVocabularyNeedsMoreThanTheEstimate"},
 		{"one-summarizer", "store/sqlite/context.go", "case token != \"\" && expires > at:", "case false:", inSQLite, "TestContract/one_writes_a_summary_at_a_time"},
+		{"leases-of-a-dead-host", "store/sqlite/recover.go", "WHERE session_id = ? AND epoch <> ?`,", "WHERE session_id = ? AND epoch < ? AND token = ''`,", inSQLite, "TestContract/the_lease_of_a_dead_host_holds_nobody_up"},
 		{"summary-goes-on", "store/sqlite/context.go", "AND coalesce((SELECT revision FROM summaries WHERE session_id = m.session_id), 0) = ?", "AND ? >= 0", inSQLite, "TestContract/one_writes_a_summary_at_a_time"},
 		{"only-harmless-settles-itself", "store/internal/rule/resolve.go", "\tcase \"idempotent\":\n", "\tcase \"idempotent\", \"manual\":\n", inMemory, "TestContract/a_tool's_recovery_settles_what_a_restart_left_uncertain,_or_leaves_it_to_the_operator"},
 		{"settled-once", "store/internal/rule/resolve.go", "\tcase e.Resolution.Verdict != \"\":\n", "\tcase false:\n", inMemory, "TestContract/the_operator_settles_an_uncertain_effect_once,_and_its_turn_stays_as_it_ended"},

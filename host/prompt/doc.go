@@ -19,6 +19,6 @@
 //
 // Durable: summaries with their cutoff, in one transaction; the compaction lease and its pause after a failure;
 // observations with the calibration they make. A cancelled or crashed Prepare leaves no half of a summary, and its lease
-// runs out.
+// runs out, or ends when the next host recovers turns.
 // Source: Host Runtime Contracts, ContextManager.
 package prompt

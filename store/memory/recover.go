@@ -8,6 +8,7 @@ import (
 
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/id"
+	"github.com/b3abf3ee/portcullis/host/lease"
 	"github.com/b3abf3ee/portcullis/host/turn"
 	"github.com/b3abf3ee/portcullis/store/internal/rule"
 )
@@ -30,6 +31,9 @@ func (s *Store) Recover(ctx context.Context, epoch id.Epoch, now time.Time) ([]t
 			why = rule.ReasonHostGone
 		}
 		done = append(done, s.orphan(t, why, now))
+		if k := &s.sessions[t.rec.Session].compacting; k.claim.Epoch != epoch { // its turn wrote the summary, if anybody did
+			k.claim = lease.Claim{}
+		}
 	}
 	return done, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/b3abf3ee/portcullis/host/event"
+	"github.com/b3abf3ee/portcullis/host/id"
 	"github.com/b3abf3ee/portcullis/host/lease"
 	"github.com/b3abf3ee/portcullis/host/prompt"
 	"github.com/b3abf3ee/portcullis/host/provider"
@@ -19,6 +20,7 @@ func contextCases() []testCase {
 	return []testCase{
 		{"a summary and its cutoff come together", summaryCommits},
 		{"one writes a summary at a time", oneCompacts},
+		{"the lease of a dead host holds nobody up", compactionRecovered},
 		{"a summary only goes on", summaryGoesOn},
 		{"a failed summary rests", compactionRests},
 		{"a context is its owner's", contextOwned},
@@ -109,6 +111,36 @@ func summaryCommits(t *testing.T, w *world) {
 	}
 	if got.Older || !slices.Equal(bodies, []string{"4", "5"}) {
 		t.Errorf("after the cutoff: %v %q", got.Older, bodies)
+	}
+}
+
+func compactionRecovered(t *testing.T, w *world) {
+	l, all := w.history(t, 3)
+	dead := w.writer()
+	if how := w.lease(t, l, dead, 0); how != prompt.Acquired {
+		t.Fatal(how)
+	}
+	restart := func(epoch id.Epoch) {
+		t.Helper()
+		if _, err := w.Store.Recover(w.ctx, epoch, w.Clock.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	restart(w.epoch)
+	if how := w.lease(t, l, w.writer(), 0); how != prompt.Held {
+		t.Errorf("its own host took a lease away: %s", how)
+	}
+	next := w.writer()
+	next.Epoch = w.ids.Epoch()
+	restart(next.Epoch)
+	if w.summarise(t, l, dead, 0, all[0]) {
+		t.Error("a writer of the dead host committed")
+	}
+	if how := w.lease(t, l, next, 0); how != prompt.Acquired {
+		t.Errorf("the next host: %s", how)
+	}
+	if !w.summarise(t, l, next, 0, all[0]) {
+		t.Error("the next host did not commit")
 	}
 }
 
