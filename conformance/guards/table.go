@@ -195,6 +195,8 @@ func approving() []guard {
 		{"once-is-once", "store/internal/rule/approval.go", "\tcase !q.Used.IsZero():", "\tcase false:", inMemory, "TestContract"},
 		{"for-the-very-call", "store/internal/rule/approval.go", "\tcase !own:", "\tcase !own && false:", inMemory, "TestContract"},
 		{"key-principal", "policy/approval/key.go", "Key{scope.PrincipalID(), session, b.Core,", "Key{\"\", session, b.Core,", inEvasion, "TestAnAllowanceCoversNothingElse/principal"},
+		{"approvers-of-the-doubted", "store/memory/approval.go", "home.owner != nil && !home.legacy &&", "home.owner != nil &&", inMemory, "TestContract"},
+		{"approvers-of-the-doubted-in-sql", "store/sqlite/approval.go", ".session_id AND o.legacy = 0 AND ?", ".session_id AND ?", "./store/sqlite", "TestContract/a_question_is_decided_by_those_who_may"},
 		{"key-core-in-the-fingerprint", "policy/approval/key.go", "\t\tb.Core, b.Revision,", "\t\tb.Revision,", "./policy/approval", "TestKeyChangesWithEveryPart"},
 		{"key-session", "policy/approval/key.go", "Key{scope.PrincipalID(), session, b.Core,", "Key{scope.PrincipalID(), \"\", b.Core,", inEvasion, "TestAnAllowanceCoversNothingElse/session"},
 		{"key-fingerprint", "policy/approval/key.go", "b.Core, b.Fingerprint(), rule}", "b.Core, \"\", rule}", inEvasion, "TestAnAllowanceCoversNothingElse/revision"},

@@ -192,6 +192,17 @@ func whoDecides(t *testing.T, w *world) {
 			t.Errorf("%s answers in the operator's name: %s, %v", who, how, err)
 		}
 	}
+	q = w.question(l)
+	q.Principal, q.Approvers = alice().PrincipalID, []string{bob().PrincipalID}
+	if err := w.Store.Ask(w.ctx, q, w.record(event.ApprovalAsked)); err != nil {
+		t.Fatal(err)
+	}
+	for doubted := range 2 { // whose session it is nobody can say any more: then nobody who is named reads of it either
+		if _, found, err := w.Store.Question(w.ctx, people["bob"], q.ID); found != (doubted == 0) || err != nil {
+			t.Errorf("doubted %d times, bob reads of it: %v, %v", doubted, found, err)
+		}
+		w.Doubt(t, l.session)
+	}
 }
 
 func allowanceRevoked(t *testing.T, w *world) {
