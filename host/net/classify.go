@@ -14,14 +14,17 @@ var registries = ssrf.New(ssrf.WithAnyPort(), ssrf.WithAnyNetwork())
 // metadata are addresses that hand out credentials of the machine to whoever reaches them, and the link-local
 // ranges they live in. Some are inside ranges that an operator may open, which is why they are asked for first.
 var metadata = prefixes(
-	"169.254.0.0/16",                                                                              // RFC 3927; AWS, Azure, Google, Oracle, DigitalOcean
-	"fe80::/10",                                                                                   // RFC 4291 section 2.5.6
-	"100.100.100.200/32",                                                                          // Alibaba, inside the shared range
-	"192.0.0.192/32",                                                                              // Oracle
-	"168.63.129.16/32",                                                                            // Azure's WireServer, a public number
-	"fd00:ec2::/32",                                                                               // AWS: 254 instance metadata, 23 pod identity
-	"fd20:ce::/32",                                                                                // Google
-	"fd00:c1::a9fe:a9fe/128", "fd00:42::42/128", "fd00:a9fe:a9fe::1/128", "fd00:100::100:200/128", // Oracle, Scaleway, Linode, Alibaba
+	"169.254.0.0/16",         // RFC 3927; AWS, Azure, Google, Oracle, DigitalOcean
+	"fe80::/10",              // RFC 4291 section 2.5.6
+	"100.100.100.200/32",     // Alibaba, inside the shared range
+	"192.0.0.192/32",         // Oracle
+	"168.63.129.16/32",       // Azure's WireServer, a public number
+	"fd00:ec2::/32",          // AWS: 254 instance metadata, 23 pod identity
+	"fd20:ce::/32",           // Google
+	"fd00:c1::a9fe:a9fe/128", // Oracle
+	"fd00:42::42/128",        // Scaleway
+	"fd00:a9fe:a9fe::1/128",  // Linode
+	"fd00:100::100:200/128",  // Alibaba
 )
 
 // private are the ranges that an operator can open for one exact origin.

@@ -10,8 +10,8 @@ import (
 )
 
 // hostHeader reports a request header that is the host's to set or that would speak for somebody else: the framing
-// of the connection, proxies, and where the request is said to come from. Request-Range is what some servers still read as a Range. A plugin's own Authorization and Cookie
-// are not among them: there is no cookie jar and no credential here that they could collide with.
+// of the connection, proxies, and where the request is said to come from. Request-Range is what some servers still read as
+// a Range. A plugin's own Authorization and Cookie are not among them: there is no cookie jar and no credential here that they could collide with.
 func hostHeader(name string) bool {
 	switch name {
 	case "Host", "Content-Length", "Expect", "Date", "Request-Range", "Via", "Forwarded", "X-Real-Ip", "True-Client-Ip", "Client-Ip", "X-Client-Ip":

@@ -74,8 +74,8 @@ func (x *Execution) delist(t id.Turn) {
 	}
 }
 
-// Close refuses further turns and those that wait for an earlier one of their session, cancels the running ones and waits until each has its terminal state. It may be
-// called again.
+// Close refuses further turns and those that wait for an earlier one of their session, cancels the running ones and waits
+// until each has its terminal state. It may be called again.
 func (x *Execution) Close() {
 	x.mu.Lock()
 	if !x.closed {

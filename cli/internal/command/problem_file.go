@@ -26,7 +26,7 @@ func fileProblem(err error) *console.Problem {
 	case errors.Is(err, syscall.EROFS):
 		return problem("read_only", "mount it for writing, or name another place; a home is named with --home DIR")
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		return problem("disk_full", "make room there and type the command again; `portcullis store check` shows that nothing is lost")
+		return problem("disk_full", "make room there and type the command again; `portcullis store check` says whether all is well")
 	}
 	return nil
 }
