@@ -31,11 +31,15 @@ const (
 	Fraction // any other number
 )
 
+// Alike is the class of an element of an array that has the names, kinds and classes of the element before it, one for one,
+// and is not empty: only its strings, numbers and words differ. An element without it may be such a one too.
+const Alike Class = 5
+
 // Token is one value of a JSON text, or one member's name. It has sixteen bytes and no pointers: a result has thousands,
 // and to write them down takes as long as to read the text. What can be counted is therefore not kept.
 type Token struct {
 	Kind  byte
-	Class Class // of a scalar
+	Class Class // of a scalar; of an object or array Alike or nothing
 	Plain bool  // of a string or name: no escapes and valid UTF-8, so that it may be written again as it stands
 	ASCII bool  // of a string or name: Plain, and every byte is a visible ASCII character or a space
 	Start int32 // first byte in the text, the quote or bracket included

@@ -22,9 +22,14 @@ func parse(raw []byte, tape []Token, strict bool) (Document, []Token, error) {
 	if len(raw) > MaxBytes {
 		return Document{}, tape, ErrTooLong
 	}
-	p := parser{Document: Document{raw: raw, tape: tape[:0]}, strict: strict}
+	p := parser{Document: Document{raw: raw, tape: tape[:0]}, strict: strict, spare: credit(raw)}
+	return p.all()
+}
+
+// all reads the text.
+func (p *parser) all() (Document, []Token, error) {
 	end := p.value(0, 0)
-	if end < 0 || p.skip(end) != len(raw) {
+	if end < 0 || p.skip(end) != len(p.raw) {
 		return Document{}, p.tape, ErrNotJSON
 	}
 	return p.Document, p.tape, nil
@@ -35,6 +40,7 @@ func parse(raw []byte, tape []Token, strict bool) (Document, []Token, error) {
 type parser struct {
 	Document
 	strict bool
+	spare  int // bytes that may be read in vain
 }
 
 // blanks is the position of the next byte that is no white space, which may be the end.
@@ -83,23 +89,26 @@ func (p *parser) value(pos, level int) int {
 func (p *parser) add(kind byte, start, end int) *Token {
 	n := len(p.tape)
 	if n == cap(p.tape) {
-		p.grow(start)
+		p.grow(start, 16)
 	}
 	p.tape = p.tape[:n+1]
 	t := &p.tape[n]
-	*t = Token{Kind: kind, Start: int32(start), End: int32(end), Next: int32(n + 1)}
+	// Written whole it would go by the stack, and what is read back there waits until it has been written.
+	t.Kind, t.Class, t.Plain, t.ASCII = kind, 0, false, false
+	t.Start, t.End, t.Next = int32(start), int32(end), int32(n+1)
 	return t
 }
 
 // grow makes room for as many tokens as the rest of the text has if it goes on like this, and not for many times those
 // that there are: a text says little about its end. To count them first would take four passes over the text.
-func (p *parser) grow(pos int) {
+// There is room for least more in any case.
+func (p *parser) grow(pos, least int) {
 	n := len(p.tape)
 	room := 16
 	if pos > 0 && n > 1 {
 		room = min(32*n, n*(len(p.raw)/16+1)/(pos/16+1)*17/16)
 	}
-	tape := make([]Token, n, max(room, n+16))
+	tape := make([]Token, n, max(room, n+least))
 	copy(tape, p.tape)
 	p.tape = tape
 }
@@ -129,9 +138,14 @@ func (p *parser) array(pos, level int) int {
 	if pos = p.blanks(pos + 1); pos < len(p.raw) && p.raw[pos] == ']' {
 		return p.close(at, pos+1)
 	}
+	before := -1 // where the element before begins, if it is a container
 	for {
-		if pos = p.value(pos, level); pos < 0 {
+		from := len(p.tape)
+		if pos = p.element(pos, before, level); pos < 0 {
 			return -1
+		}
+		if before = -1; len(p.tape)-from > 1 {
+			before = from
 		}
 		if pos = p.blanks(pos); pos == len(p.raw) {
 			return -1
@@ -145,6 +159,18 @@ func (p *parser) array(pos, level int) int {
 			return -1
 		}
 	}
+}
+
+// element is value of an element of an array.
+func (p *parser) element(pos, before, level int) int {
+	if before >= 0 && p.spare > 0 {
+		if pos = p.blanks(pos); pos < len(p.raw) && p.raw[pos] == p.tape[before].Kind {
+			if end := p.alike(pos, before); end >= 0 {
+				return end
+			}
+		}
+	}
+	return p.value(pos, level)
 }
 
 func (p *parser) object(pos, level int) int {
