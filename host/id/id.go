@@ -158,6 +158,13 @@ func (s *Source) Token() Token { return Token(s.must(prefixToken)) }
 // Decision makes the id of one prepared request.
 func (s *Source) Decision() Decision { return Decision(s.must(prefixDecision)) }
 
+// DecisionsSince is below every decision that is made at that time or later, and above those made in an earlier millisecond.
+func DecisionsSince(at time.Time) Decision {
+	var least ulid.ULID
+	_ = least.SetTime(uint64(min(max(at.UnixMilli(), 0), int64(ulid.MaxTime())))) // never too large
+	return Decision(prefixDecision + "_" + strings.ToLower(least.String()))
+}
+
 // Delivery makes a delivery id.
 func (s *Source) Delivery() Delivery { return Delivery(s.must(prefixDelivery)) }
 

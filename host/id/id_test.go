@@ -95,3 +95,21 @@ func TestWhatIsNoIDIsNotToldInPart(t *testing.T) {
 		}
 	}
 }
+
+func TestDecisionsSinceATimeBeginAtIt(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, c := range []struct {
+		by    time.Duration
+		since bool
+	}{{-time.Hour, false}, {-time.Millisecond, false}, {0, true}, {time.Millisecond, true}, {time.Hour, true}} {
+		made := id.NewSource(func() time.Time { return at.Add(c.by) }, rand.Reader).Decision()
+		if got := made >= id.DecisionsSince(at); got != c.since {
+			t.Errorf("one made %s after it is since then: %v", c.by, got)
+		}
+	}
+	for _, odd := range []time.Time{{}, time.UnixMilli(1 << 62)} {
+		if got := id.DecisionsSince(odd); len(got) != len(id.DecisionsSince(at)) || (got < id.DecisionsSince(at)) != odd.IsZero() {
+			t.Errorf("since %s is %q", odd, got)
+		}
+	}
+}

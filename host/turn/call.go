@@ -34,7 +34,7 @@ func (w *work) direct(ctx context.Context, tool string, arguments []byte) effect
 		Observe: w.obs.Stage, Progress: w.obs.Progress,
 	}
 	res := w.gate(ctx, req, tool)
-	w.effects = append(w.effects, res.Summary())
+	w.did(res.Summary())
 	if w.obs.Effect != nil {
 		w.obs.Effect(res)
 	}

@@ -20,7 +20,7 @@ func (w *work) run(ctx context.Context, calls []provider.ToolCall) (end ending, 
 			continue
 		}
 		res := w.execute(ctx, call)
-		w.effects = append(w.effects, res.Summary())
+		w.did(res.Summary())
 		if w.obs.Effect != nil {
 			w.obs.Effect(res)
 		}

@@ -74,10 +74,3 @@ func (r *running) step(x *Execution) {
 	defer x.mu.Unlock()
 	r.family.steps++
 }
-
-// taken is how many steps a turn has taken.
-func (r *running) taken(x *Execution) int {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return r.family.steps
-}

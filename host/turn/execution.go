@@ -29,6 +29,7 @@ type running struct {
 	cancel  context.CancelCauseFunc
 	done    chan struct{} // closed after the terminal write
 	family  family
+	tally   tally
 	lost    *Recovered // how it was ended when its claim was over; the Execution's lock guards it
 }
 

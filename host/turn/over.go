@@ -3,7 +3,11 @@ package turn
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/b3abf3ee/portcullis/host/effect"
+	"github.com/b3abf3ee/portcullis/host/provider"
 )
 
 // wait returns how the body of the turn ended. One that goes on for longer than its cleanup may take after ctx has ended is
@@ -32,6 +36,38 @@ func (w *work) wait(ctx context.Context, body func(*work, context.Context) endin
 		outcome: Indeterminate, reason: "cleanup_unconfirmed",
 		sentence: "it was told to end and something of it went on, so nobody knows what that did: look at its effects, then decide by hand",
 	}, false
+}
+
+// tally is what a turn has done so far, for whoever ends it while its work goes on in other hands. The Execution's lock guards it.
+type tally struct {
+	usage   Usage
+	effects []effect.Summary
+}
+
+// spend counts what a model said a call cost.
+func (w *work) spend(u provider.Usage) {
+	w.usage.Input += int64(u.Input)
+	w.usage.Output += int64(u.Output)
+	w.usage.CacheRead += int64(u.CacheRead)
+	w.usage.CacheWrite += int64(u.CacheWrite)
+	w.x.mu.Lock()
+	defer w.x.mu.Unlock()
+	w.live.tally.usage = w.usage
+}
+
+// did counts an effect that has ended.
+func (w *work) did(e effect.Summary) {
+	w.effects = append(w.effects, e)
+	w.x.mu.Lock()
+	defer w.x.mu.Unlock()
+	w.live.tally.effects = append(w.live.tally.effects, e)
+}
+
+// givenUp stands for the work of a turn that is still in other hands.
+func (x *Execution) givenUp(a *admitted, live *running) *work {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return &work{x: x, a: a, live: live, steps: live.family.steps, usage: live.tally.usage, effects: slices.Clone(live.tally.effects)}
 }
 
 // cutOff is the end of a turn of this process whose claim was over before its own end could be written, for example because

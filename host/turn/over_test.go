@@ -82,6 +82,39 @@ func TestAModelThatHeedsNoEndIsGivenUp(t *testing.T) {
 	}
 }
 
+// What a turn that is given up had done is on record, and its result says so.
+func TestATurnThatIsGivenUpSaysWhatItDid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		defer close(release)
+		w := newWorld(t, func(_ context.Context, n int, _ provider.Request) (provider.Response, error) {
+			if n == 3 {
+				<-release
+				return say("too late")
+			}
+			resp, err := call("test.do")
+			resp.Usage = provider.Usage{Input: 100, Output: 10, CacheRead: 3, CacheWrite: 1, Reported: true}
+			return resp, err
+		})
+		w.tool = func(context.Context, effect.Call) effect.Outcome {
+			return effect.Outcome{Status: effect.Succeeded, Result: json.RawMessage(`{}`)}
+		}
+		w.plan.Timeout = time.Minute
+		res, err := turn.New(w.cfg).Run(t.Context(), ask("x"), turn.Observer{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.want(res, turn.Indeterminate, "cleanup_unconfirmed")
+		want := turn.Usage{Input: 200, Output: 20, CacheRead: 6, CacheWrite: 2}
+		if res.Steps() != 3 || res.Usage() != want || len(res.Effects()) != 2 {
+			t.Errorf("%d steps, %+v, %d effects", res.Steps(), res.Usage(), len(res.Effects()))
+		}
+		if rec := w.record(res); rec.Steps != 3 || rec.Usage != want {
+			t.Errorf("recorded as %+v", rec)
+		}
+	})
+}
+
 // A tool that heeds nothing leaves its effect and its turn uncertain, and nobody is told anything of the turn once it is over.
 func TestAToolThatHeedsNoEndIsUncertain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -203,7 +203,8 @@ type Journal interface {
 	// Its cost does not depend on the length of the transcript.
 	Window(ctx context.Context, by principal.Scope, s id.Session, limit, maxBytes int) ([]Message, error)
 	// Recover ends every running turn whose claim is not of epoch or has expired at now, and its unfinished effects,
-	// with a turn.recovered record each. It never runs anything again. Leases of summaries under another epoch end too.
+	// with a turn.recovered record each. It never runs anything again. Leases of summaries under another epoch end too. The
+	// turn's steps and usage are what its observations say: the step that was under way is among them when it was observed.
 	Recover(ctx context.Context, epoch id.Epoch, now time.Time) ([]Recovered, error)
 }
 

@@ -131,7 +131,7 @@ func (x *Execution) admittedRun(ctx context.Context, a *admitted, obs Observer, 
 		end = w.settle(timed, end)
 	} else { // w is still somebody's
 		told.end()
-		w = &work{x: x, a: a, live: live, steps: live.taken(x)}
+		w = x.givenUp(a, live)
 	}
 	noted()
 	res, err := x.finish(ctx, a, w, end)

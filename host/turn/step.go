@@ -129,13 +129,6 @@ func providerEnding(err error) ending {
 	return failed("provider_failed", "the model adapter failed")
 }
 
-func (w *work) spend(u provider.Usage) {
-	w.usage.Input += int64(u.Input)
-	w.usage.Output += int64(u.Output)
-	w.usage.CacheRead += int64(u.CacheRead)
-	w.usage.CacheWrite += int64(u.CacheWrite)
-}
-
 // observe keeps what the model reported. That it cannot be kept takes nothing from the answer.
 func (w *work) observe(ctx context.Context, d id.Decision, resp provider.Response) {
 	err := w.conversation.Observe(context.WithoutCancel(ctx), prompt.Report{

@@ -149,11 +149,14 @@ func (s *Store) Observe(ctx context.Context, o prompt.Observation) (prompt.Kept,
 }
 
 func (s *Store) observe(o prompt.Observation) (prompt.Calibration, error) {
-	if s.turns[o.Turn] == nil || s.turns[o.Turn].rec.Session != o.Session {
+	of := s.turns[o.Turn]
+	if of == nil || of.rec.Session != o.Session {
 		return prompt.Calibration{}, errors.New("there is no such turn of the session")
 	}
 	if !s.observed[o.Decision] {
 		s.observed[o.Decision] = true
+		of.steps = max(of.steps, o.Step)
+		of.spent = rule.Spent(of.spent, o)
 		if next := s.calibrations[o.Provider].Advance(o); next.Samples > 0 {
 			s.calibrations[o.Provider] = next
 		}

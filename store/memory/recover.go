@@ -40,7 +40,7 @@ func (s *Store) Recover(ctx context.Context, epoch id.Epoch, now time.Time) ([]t
 
 // orphan ends one turn that nobody will finish, with its record.
 func (s *Store) orphan(t *running, why string, at time.Time) turn.Recovered {
-	open := s.end(t, turn.Terminal{Reason: why, At: at}, why)
+	open := s.end(t, turn.Terminal{Reason: why, Steps: t.steps, Usage: t.spent, At: at}, why)
 	got := turn.Recovered{Turn: t.rec.ID, Session: t.rec.Session, Outcome: t.rec.Outcome, Effects: open}
 	s.audit(event.Record{
 		ID: s.ids.Event(), At: at, Kind: event.TurnRecovered, Session: t.rec.Session, Turn: t.rec.ID, Trace: t.rec.Trace,

@@ -94,6 +94,8 @@ type running struct {
 	questions []*approval.Question
 	order     int
 	unwanted  bool // somebody asked for its end
+	steps     int  // the last of which its model reported
+	spent     turn.Usage
 }
 
 type route struct{ channel, key string }

@@ -67,7 +67,14 @@ func (t *tx) orphans(epoch id.Epoch, now time.Time) ([]orphaned, error) {
 // orphan ends one turn that nobody will finish, with its record.
 func (s *Store) orphan(t *tx, o orphaned, why string, at time.Time) (turn.Recovered, error) {
 	end := turn.Terminal{Turn: o.turn, Session: o.session, Reason: why, At: at}
-	open, outcome, err := s.endTurn(t, end, o.trace, why)
+	var (
+		open    int
+		outcome turn.Outcome
+		err     error
+	)
+	if end.Steps, end.Usage, err = t.spent(o); err == nil {
+		open, outcome, err = s.endTurn(t, end, o.trace, why)
+	}
 	if err != nil {
 		return turn.Recovered{}, err
 	}
@@ -78,6 +85,24 @@ func (s *Store) orphan(t *tx, o orphaned, why string, at time.Time) (turn.Recove
 			event.F("outcome", string(got.Outcome)), event.F("reason", why), event.F("effects", strconv.Itoa(open)),
 		},
 	})
+}
+
+// spent is what a turn's model reported so far, of which nobody else kept count. Observations have no index of their turns. Their
+// keys are in the order they were made, so it reads those since the turn began: a turn that is recovered is one of the last, and
+// it reads no more of them than [rule.MaxSpent].
+func (t *tx) spent(o orphaned) (steps int, u turn.Usage, err error) {
+	var began int64
+	if err = t.row(`SELECT t.started_at FROM turns t WHERE t.id = ?`, string(o.turn)).Scan(&began); err != nil {
+		return 0, u, err
+	}
+	since := id.DecisionsSince(time.UnixMilli(began).Add(-rule.SpentBefore))
+	err = t.row(`SELECT coalesce(max(few.step), 0), coalesce(sum(min(few.tokens_input, ?1)), 0), coalesce(sum(min(few.tokens_output, ?1)), 0),
+			coalesce(sum(min(few.tokens_cache_read, ?1)), 0), coalesce(sum(min(few.tokens_cache_write, ?1)), 0)
+		FROM (SELECT n.turn_id, n.step, n.tokens_input, n.tokens_output, n.tokens_cache_read, n.tokens_cache_write FROM observations n
+			WHERE n.decision >= ?2 ORDER BY n.decision DESC LIMIT ?3) few
+		WHERE few.turn_id = ?4`, int64(rule.MaxReported), string(since), rule.MaxSpent, string(o.turn)).
+		Scan(&steps, &u.Input, &u.Output, &u.CacheRead, &u.CacheWrite)
+	return steps, u, err
 }
 
 // vacate reports whether a session can take a new turn. A running turn whose claim is over is ended on the way.

@@ -1,12 +1,14 @@
 package storetest
 
 import (
+	"math"
 	"testing"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/host/approval"
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/event"
+	"github.com/b3abf3ee/portcullis/host/provider"
 	"github.com/b3abf3ee/portcullis/host/turn"
 )
 
@@ -16,6 +18,7 @@ func recoveryCases() []testCase {
 		{"recovery leaves living and ended turns alone", recoverSpares},
 		{"recovery ends turns whose claim ran out", recoverExpired},
 		{"a recovered session takes turns again, with a higher fence", recoveredGoesOn},
+		{"a recovered turn says what its model reported before", recoveredSpent},
 	}
 }
 
@@ -109,5 +112,47 @@ func recoveredGoesOn(t *testing.T, w *world) {
 	next := w.start(t, alice(), bound())
 	if next.session != l.session || next.claim.Fence != l.claim.Fence+1 {
 		t.Errorf("next %+v after %+v", next, l)
+	}
+}
+
+// recoveredSpent has turns in the middle of their work when they are recovered: one that a restart finds, and one whose session
+// is wanted. The clock was set back in the first, and the model of the second says more than can be added up.
+func recoveredSpent(t *testing.T, w *world) {
+	l, other, idle := w.start(t, alice(), bound()), w.start(t, bob(), bound()), w.start(t, talker("carol"), bound())
+	w.Clock.Advance(-4 * time.Minute)
+	for step := 1; step <= 3; step++ {
+		o := w.observation(l)
+		o.Step, o.Usage = step, provider.Usage{Input: 100, Output: 10, CacheRead: 30, CacheWrite: 1, Reported: step != 2}
+		if step == 2 {
+			o.Usage = provider.Usage{}
+		}
+		for range 2 { // the second time says nothing more
+			if _, err := w.observe(o); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	w.Clock.Advance(5 * time.Minute)
+	for range 3 {
+		o := w.observation(other)
+		o.Usage.Input = math.MaxInt64 / 2
+		if _, err := w.observe(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if next := w.start(t, bob(), bound()); next.session != other.session { // its claim is over
+		t.Fatalf("another session: %+v", next)
+	}
+	if rec := w.turnOf(t, other.turn); rec.State != "lost" || rec.Steps != 1 || rec.Usage.Input != 3<<40 {
+		t.Errorf("whose session was wanted: %+v", rec)
+	}
+	if _, err := w.Store.Recover(w.ctx, w.ids.Epoch(), w.Clock.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if rec := w.turnOf(t, l.turn); rec.Steps != 3 || rec.Usage != (turn.Usage{Input: 200, Output: 20, CacheRead: 60, CacheWrite: 2}) {
+		t.Errorf("after a restart: %+v", rec)
+	}
+	if rec := w.turnOf(t, idle.turn); rec.Steps != 0 || rec.Usage != (turn.Usage{}) {
+		t.Errorf("of one that asked nobody: %+v", rec)
 	}
 }

@@ -53,6 +53,7 @@ func reasonWords(reason string) string {
 		"denied_by_rules":        "the approval rules deny it",
 		"arguments_schema":       "the arguments do not fit the tool's schema",
 		"tool_not_found":         "there is no such tool in the core",
+		"request_unanswered":     "a request of it that may have changed something went out, and no whole answer came",
 		"not_recorded":           "it could not be recorded, so it did not run",
 
 		"missing_durable_owner":        "nobody owns it: its owner row is gone",

@@ -8,6 +8,7 @@ import (
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
 	"github.com/b3abf3ee/portcullis/host/effect"
 	"github.com/b3abf3ee/portcullis/host/turn"
+	"github.com/b3abf3ee/portcullis/policy/principal"
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
@@ -29,6 +30,18 @@ func whatWasLeft(t turn.Record, effects []effect.Record, children []childAnswer)
 	}
 	if len(out) == 0 {
 		out = append(out, "no effect was running, so nothing outside was left half-done")
+	}
+	done := 0
+	for _, e := range effects {
+		if e.Status == effect.Succeeded {
+			done++
+		}
+	}
+	switch {
+	case done == 1:
+		out = append(out, "one call had succeeded before: what it did stays done")
+	case done > 1:
+		out = append(out, fmt.Sprintf("%d calls had succeeded before: what they did stays done", done))
 	}
 	return append(out, "nothing was run again, and nothing will be")
 }
@@ -76,13 +89,19 @@ func nextOf(e effect.Record) []string {
 	)
 }
 
-// nextAfter is what to type after a turn that ended as t did.
-func nextAfter(t turn.Record, effects []effect.Record) []string {
+// nextAfter is what to type after a turn that ended as t did, for the operator by: to settle what is uncertain, else to look at the
+// turn that it worked for, or to go on with a conversation of his own that got no answer.
+func nextAfter(t turn.Record, effects []effect.Record, session turn.Session, by string) []string {
 	var out []string
 	for _, e := range effects {
 		out = append(out, nextOf(e)...)
 	}
-	if len(out) == 0 && interrupted(t) {
+	own := session.Owner.Authority == principal.Operator && session.Owner.PrincipalID == by && session.Ended.IsZero()
+	switch {
+	case len(out) > 0 || t.State == turn.Running || t.State == turn.State(turn.Completed):
+	case session.Owner.ParentTurn != "":
+		out = append(out, fmt.Sprintf("portcullis turns show %s", session.Owner.ParentTurn))
+	case own && (t.Steps > 0 || interrupted(t)): // a call without a model has no conversation, but its host may have died before
 		out = append(out, fmt.Sprintf("portcullis run --session %s TEXT", t.Session))
 	}
 	return out

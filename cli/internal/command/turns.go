@@ -3,6 +3,8 @@ package command
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -131,13 +133,18 @@ func (s *shell) showTurn(c *cli.Context) error {
 			return err
 		}
 		agents := childrenOf(found, effects, children)
+		session, _, err := r.Store.Session(ctx, r.By, found.Session)
+		if err != nil {
+			return err
+		}
+		next := nextAfter(found, effects, session, r.By.PrincipalID())
 		answer := struct {
 			turnAnswer
 			Effects []effectAnswer `json:"effects"`
 			Left    []string       `json:"left,omitempty"` // what a turn that nobody finished left behind, in words
 			Next    []string       `json:"next,omitempty"` // what to type
 			Agents  []childAnswer  `json:"children,omitempty"`
-		}{turnOf(found), []effectAnswer{}, s.typed(whatWasLeft(found, effects, agents)), s.typed(nextAfter(found, effects)), agents}
+		}{turnOf(found), []effectAnswer{}, s.typed(whatWasLeft(found, effects, agents)), s.typed(next), agents}
 		for _, e := range effects {
 			answer.Effects = append(answer.Effects, effectOf(e))
 		}
@@ -147,23 +154,22 @@ func (s *shell) showTurn(c *cli.Context) error {
 		return s.out.Answer(answer, func(t *console.Text) {
 			sayTurn(t, found, answer.Sentence, effects)
 			sayChildren(t, answer.Agents)
-			sayLeft(t, answer.Left, nextAfter(found, effects))
+			sayLeft(t, answer.Left, next)
 		})
 	})
 }
 
 func sayTurn(t *console.Text, found turn.Record, why string, effects []effect.Record) {
 	t.Say("%s  %s  core %s, session %s", console.Bold(string(found.ID)), stateStyle(found.State), found.Core, found.Session)
-	calls := "model calls"
-	if found.Steps == 1 {
-		calls = "model call"
-	}
-	t.Say("started %s, %d %s, %d tokens in, %d out", stamp(found.Started), found.Steps, calls, found.Usage.Input, found.Usage.Output)
+	t.Say("started %s, %s", stamp(found.Started), spentWords(found))
 	if found.Reason != "" {
 		t.Say("reason  %s: %s", console.Bad(found.Reason), why)
 	}
 	t.Say("input")
 	t.Prose("  ", found.Input)
+	if len(effects) > 1 {
+		t.Say("effects %s", countWords(effects))
+	}
 	for i, e := range effects {
 		t.Say("effect %d  %s  %s  %s  %s", i+1, console.Bold(e.Tool), statusStyle(statusWord(e)), took(e.Duration), e.ID)
 		sayKept(t, e)
@@ -172,6 +178,40 @@ func sayTurn(t *console.Text, found turn.Record, why string, effects []effect.Re
 		t.Say("reply")
 		t.Prose("  ", found.Reply)
 	}
+}
+
+// spentWords is what a turn's model was asked and said that it cost. Of a turn that nobody finished it is what was on record.
+func spentWords(t turn.Record) string {
+	least := ""
+	switch {
+	case t.State == turn.Running:
+		return "its model calls and tokens are counted when it ends"
+	case interrupted(t) && t.Steps == 0:
+		return "no model call counted"
+	case interrupted(t):
+		least = "at least "
+	}
+	calls := "model calls"
+	if t.Steps == 1 {
+		calls = "model call"
+	}
+	return fmt.Sprintf("%s%d %s, %d tokens in, %d out", least, t.Steps, calls, t.Usage.Input, t.Usage.Output)
+}
+
+// countWords is how many effects ended in which way, in the order those ways came up.
+func countWords(effects []effect.Record) string {
+	var order []string
+	n := map[string]int{}
+	for _, e := range effects {
+		word := string(statusWord(e))
+		if n[word]++; n[word] == 1 {
+			order = append(order, word)
+		}
+	}
+	for i, word := range order {
+		order[i] = fmt.Sprintf("%d %s", n[word], word)
+	}
+	return strings.Join(order, ", ")
 }
 
 // shownBytes bounds what a listing shows of one document; --json shows all of it.

@@ -19,6 +19,22 @@ const (
 	maxVendorBytes  = 256
 )
 
+// Bounds of looking for what a turn that nobody finished has spent, among what all turns have since it began.
+const (
+	MaxSpent    = 20_000          // observations, the newest first
+	SpentBefore = 5 * time.Minute // how far a clock may have been set back meanwhile
+	MaxReported = 1 << 40         // tokens of one report that count: no sum of so many overflows, whatever a model says
+)
+
+// Spent adds what an observation reports to what its turn has spent.
+func Spent(u turn.Usage, o prompt.Observation) turn.Usage {
+	u.Input += int64(min(o.Usage.Input, MaxReported))
+	u.Output += int64(min(o.Usage.Output, MaxReported))
+	u.CacheRead += int64(min(o.Usage.CacheRead, MaxReported))
+	u.CacheWrite += int64(min(o.Usage.CacheWrite, MaxReported))
+	return u
+}
+
 // Compaction refuses a claim that is none.
 func Compaction(c lease.Claim, now time.Time) error {
 	if c.Token == "" || c.Epoch == "" || c.Expired(now) {
