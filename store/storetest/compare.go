@@ -43,7 +43,7 @@ func Compare(t *testing.T, left, right Opener) {
 		rt.Repeat(map[string]func(*rapid.T){
 			"admit": p.admit, "append": p.append, "finish": p.finish, "extend": p.extend, "start effect": p.startEffect,
 			"finish effect": p.finishEffect, "resolve": p.resolve, "reconcile": p.reconcile, "ask": p.ask, "decide": p.decide, "revoke": p.revoke, "recover": p.recover, "cancel": p.cancel, "note cancel": p.noteCancel, "end": p.end, "advance": p.advance,
-			"keep value": p.keepValue, "grant": p.grant, "record": p.record, "read": p.read, "disown": p.disown,
+			"requested": p.requested, "observe": p.observe, "keep value": p.keepValue, "grant": p.grant, "record": p.record, "read": p.read, "disown": p.disown,
 			"claim delivery": p.claimDelivery, "step delivery": p.stepDelivery, "recover deliveries": p.recoverDeliveries, "rule on delivery": p.ruleDelivery,
 			"queue task": p.queueTask, "fire schedule": p.fireSchedule, "claim task": p.claimTask, "step task": p.stepTask, "recover tasks": p.recoverTasks,
 			"cancel task": p.cancelTask, "tell of tasks": p.tellTasks, "read task": p.readTask,
@@ -81,6 +81,7 @@ type pair struct {
 	effects   []effect.Started
 	questions []approval.Question
 	disowned  map[id.Session]bool
+	decisions []id.Decision
 	owed      []id.Delivery
 	held      []outbox.Delivery
 	tasks     []task.Task

@@ -125,3 +125,29 @@ func (p *pair) everything(rt *rapid.T) {
 		p.both(rt, "window", func(w *world) (any, error) { return w.Store.Window(w.ctx, op(w), l.session, 1000, 1<<20) })
 	}
 }
+
+// requested looks up a key that may have been used, for its principal or another.
+func (p *pair) requested(rt *rapid.T) {
+	who, key := p.person(rt), one(rt, "request", append([]id.Request{"req_unknown", ""}, p.requests...))
+	p.both(rt, "Requested", func(w *world) (any, error) {
+		row, is, err := w.Store.Requested(w.ctx, who, key)
+		return found{row, is}, err
+	})
+}
+
+// observe has a model report, once more at times, or of a session that the turn is not in.
+func (p *pair) observe(rt *rapid.T) {
+	l := one(rt, "turn", p.turns)
+	o := p.l.observation(l)
+	if len(p.decisions) > 0 && rapid.IntRange(0, 3).Draw(rt, "again") == 0 {
+		o.Decision = one(rt, "decision", p.decisions)
+	}
+	if rapid.IntRange(0, 9).Draw(rt, "elsewhere") == 0 {
+		o.Session = p.session(rt)
+	}
+	o.Step, o.Usage.Output = rapid.IntRange(1, 3).Draw(rt, "step"), rapid.IntRange(0, 9).Draw(rt, "tokens")
+	o.Overflow = rapid.IntRange(0, 4).Draw(rt, "kept back") == 0
+	o.Usage.Reported = !o.Overflow && rapid.Bool().Draw(rt, "reported")
+	p.decisions = append(p.decisions, o.Decision)
+	p.both(rt, "Observe", func(w *world) (any, error) { return w.observe(o) })
+}
