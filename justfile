@@ -58,8 +58,8 @@ goroutine-packages:
     @git ls-files '*.go' | grep -vE '^(plugins|sdk/internal|conformance/guests|bench|leaks)/|/testdata/|_test\.go$' \
       | xargs grep -slE '^\s*go (func|[a-z])|sync\.|atomic\.|errgroup\.' | xargs -n1 dirname | sort -u | sed 's|^|./|'
 
-# kill a turn and an upgrade, and fail their disk, at every point there is. What needs strace is behind a build tag, so that
-# `go test ./...` needs no more than Go and does not pass a test that it left out
+# kill a turn and an upgrade, and fail their disk, at every point there is. What is compared with strace is behind a build tag,
+# so that `go test ./...` needs no more than Go and does not pass a test that it left out
 crash:
     @shm=$([ -w /dev/shm ] && echo /dev/shm || echo ""); \
       CRASH_DIR="$shm" CRASH_STRIDE=1 go test -tags strace -count=1 -v -timeout 20m ./conformance/crash | grep -E '^(---|ok|FAIL|PASS|panic)|crash:|torn:|upgrade:|_test.go'

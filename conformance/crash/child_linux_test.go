@@ -47,8 +47,12 @@ func TestMain(m *testing.M) {
 	if path == "" {
 		os.Exit(runTests(m))
 	}
-	// strace counts the system calls of each thread by itself: everything that writes is on this one.
+	// strace counts the system calls of each thread by itself: those of an upgrade are all on this one.
 	runtime.LockOSThread()
+	if err := beStopped(os.Getenv(stopsEnv)); err != nil {
+		fmt.Fprintln(os.Stderr, "stop at system calls:", err)
+		os.Exit(1)
+	}
 	program := map[string]func(string) error{
 		"": runChild, "turn": runTurn, "recover": runRecovery, "migrate": func(path string) error { return sqlite.Migrate(context.Background(), path) },
 	}[os.Getenv(doesEnv)]

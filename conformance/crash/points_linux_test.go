@@ -84,14 +84,26 @@ type ending struct {
 // run runs the child over path, under the given command if there is one.
 func run(t *testing.T, path, exe string, env []string, under ...string) ending {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), exe)
+	nothing := func(*exec.Cmd) {}
 	if len(under) > 0 {
-		cmd = exec.CommandContext(t.Context(), under[0], append(under[1:], exe)...)
+		exe, under = under[0], append(under[1:], exe)
 	}
+	return runBeside(t, path, exe, env, func(cmd *exec.Cmd) { cmd.Args = append(cmd.Args, under...) }, nothing)
+}
+
+// runBeside runs the child over path. before is called with it before it starts, and beside once it has.
+func runBeside(t *testing.T, path, exe string, env []string, before, beside func(*exec.Cmd)) ending {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), exe)
 	cmd.Env = append(append(os.Environ(), childEnv+"="+path), env...)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
-	err := cmd.Run()
+	before(cmd)
+	err := cmd.Start()
+	if err == nil {
+		beside(cmd)
+		err = cmd.Wait()
+	}
 	e := ending{out: out.String(), stderr: said.String()}
 	var exit *exec.ExitError
 	switch {
@@ -173,7 +185,8 @@ func (s *total) print() {
 	}
 }
 
-// each runs job for 1, 1+step, ... on all processors until one says that there are no more.
+// each runs job for 1, 1+step, ... on all processors until one says that there are no more. One more than there are processors
+// run at once, as each waits for its child now and then.
 func each(step int, job func(n int) (more bool)) {
 	var (
 		mu   sync.Mutex
@@ -181,7 +194,7 @@ func each(step int, job func(n int) (more bool)) {
 		done bool
 		all  sync.WaitGroup
 	)
-	for range runtime.GOMAXPROCS(0) {
+	for range runtime.GOMAXPROCS(0) + 1 {
 		all.Go(func() {
 			for {
 				mu.Lock()

@@ -19,7 +19,7 @@ func TestKilledWhileRecovering(t *testing.T) {
 		}
 		left := func(t *testing.T, dir string) string { return copied(t, first, dir) }
 		for _, call := range []string{"pwrite64", "fdatasync", "ftruncate"} {
-			sum := sweepOver(t, call, "signal=SIGKILL", stride(t, 10), before{start: left, told: e.out, env: doesEnv + "=recover"})
+			sum := sweepOver(t, call, 0, stride(t, 10), before{start: left, told: e.out, env: doesEnv + "=recover"})
 			sum.report(t, "kill at "+call+" of the recovery after "+point)
 		}
 	}

@@ -4,33 +4,55 @@ package crash
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
+	"sync"
+	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
-// needStrace is the path of strace, without which these tests fail: they are in the package when they are asked for.
-func needStrace(t *testing.T) string {
+// runStraced is [runStopped] where the kernel does not lend itself to that: strace stops the child.
+func runStraced(t *testing.T, path, exe string, env []string, at stop) (e ending, hit bool, err error) {
 	t.Helper()
-	path, err := exec.LookPath("strace")
+	strace, err := exec.LookPath("strace")
 	if err != nil {
 		t.Fatal("strace is not installed, so that no system call can be made to fail: apt-get install strace")
 	}
-	return path
+	inject, log := "signal=SIGKILL", filepath.Join(t.TempDir(), "strace")
+	if at.err != 0 {
+		inject = "error=" + unix.ErrnoName(at.err)
+	}
+	under := []string{
+		strace, "-f", "-q", "-o", log, "-e", "trace=" + at.call, "-e", "signal=none",
+		"-e", fmt.Sprintf("inject=%s:%s:when=%d", at.call, inject, at.n),
+	}
+	if at.err != 0 {
+		under = slices.Insert(under, 2, "--seccomp-bpf") // stops at no other call, but delivers no signals
+	}
+	e = run(t, path, exe, env, under...)
+	f, err := os.Open(log)
+	if err != nil {
+		return e, false, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 64<<20))
+	return e, e.killed || bytes.Contains(text, []byte("(INJECTED)")) || bytes.Contains(text, []byte("killed by SIGKILL")), err
 }
 
-// sweep lets inject do its work at the first, second, ... call of a system call until a child never gets that far: in the turn
+// sweep lets err do its work at the first, second, ... call of a system call until a child never gets that far: in the turn
 // at every step-th, and in a child that uses the store's other writes too, which are made in the same way, at each eighth of
 // those or at every most-th.
-func sweep(t *testing.T, call, inject, what string, step, most int) *tally {
-	sum := sweepOver(t, call, inject, step, before{start: fresh, env: doesEnv + "=turn"})
+func sweep(t *testing.T, call string, err syscall.Errno, what string, step, most int) *tally {
+	sum := sweepOver(t, call, err, step, before{start: fresh, env: doesEnv + "=turn"})
 	sum.report(t, what+" of the turn")
-	sweepOver(t, call, inject, min(step*8, most), before{start: fresh}).report(t, what+" of all writes, some of them")
+	sweepOver(t, call, err, min(step*8, most), before{start: fresh}).report(t, what+" of all writes, some of them")
 	return sum
 }
 
@@ -42,10 +64,13 @@ type before struct {
 	hold  func(t *testing.T, path string, b *book) []string // nil: [hold]
 }
 
+// environ is what a child that is stopped has in its environment. Each stop costs: one processor and no collector make the
+// fewest.
+func (b before) environ() []string { return []string{b.env, "GOMAXPROCS=1", "GOGC=off"} }
+
 // sweepOver is sweep over databases that are there already.
-func sweepOver(t *testing.T, call, inject string, step int, from before) *tally {
+func sweepOver(t *testing.T, call string, with syscall.Errno, step int, from before) *tally {
 	t.Helper()
-	strace := needStrace(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -54,6 +79,7 @@ func sweepOver(t *testing.T, call, inject string, step int, from before) *tally 
 		from.hold = hold
 	}
 	sum := &tally{}
+	var straced sync.Once
 	each(step, func(n int) bool {
 		dir, err := os.MkdirTemp(os.Getenv(dirEnv), "portcullis-crash-")
 		if err != nil {
@@ -61,25 +87,23 @@ func sweepOver(t *testing.T, call, inject string, step int, from before) *tally 
 			return false
 		}
 		defer os.RemoveAll(dir)
-		path, log := from.start(t, dir), filepath.Join(dir, "strace")
-		under := []string{strace, "-f", "-q", "-o", log, "-e", "trace=" + call, "-e", "signal=none", "-e", fmt.Sprintf("inject=%s:%s:when=%d", call, inject, n)}
-		if strings.HasPrefix(inject, "error=") {
-			under = slices.Insert(under, 2, "--seccomp-bpf") // stops at no other call, but delivers no signals
+		path, at := from.start(t, dir), stop{call, n, with}
+		e, hit, err := runStopped(t, path, self, from.environ(), at)
+		if errors.Is(err, errNotStopped) {
+			straced.Do(func() { t.Logf("strace takes over: %v", err) })
+			e, hit, err = runStraced(t, path, self, from.environ(), at)
 		}
-		// Each call that is stopped at costs: one processor and no collector make the fewest.
-		e := run(t, path, self, []string{from.env, "GOMAXPROCS=1", "GOGC=off"}, under...)
-		hit, err := injected(log)
-		if err != nil {
-			t.Error(err)
+		switch {
+		case err != nil:
+			t.Errorf("%s: %v", at, err)
+			return false
+		case !hit && (e.failed || e.killed):
+			t.Errorf("%s: the child ended by itself: %s", at, e.stderr)
+			return false
+		case !hit:
 			return false
 		}
-		if !hit && !e.killed {
-			if e.failed {
-				t.Errorf("%s %d: the child failed by itself: %s", call, n, e.stderr)
-			}
-			return false
-		}
-		sum.add(fmt.Sprintf("%s %s %d", call, inject, n), e, from.hold(t, path, read(from.told+e.out)))
+		sum.add(at.String(), e, from.hold(t, path, read(from.told+e.out)))
 		return true
 	})
 	return sum
@@ -91,22 +115,11 @@ func (y *tally) take(more *tally) {
 	y.faults = append(y.faults, more.faults...)
 }
 
-// injected reports whether strace's log shows that it interfered.
-func injected(log string) (bool, error) {
-	f, err := os.Open(log)
-	if err != nil {
-		return false, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, 64<<20))
-	return bytes.Contains(text, []byte("(INJECTED)")) || bytes.Contains(text, []byte("killed by SIGKILL")), err
-}
-
 func TestKilledAtEverySystemCall(t *testing.T) {
 	step := stride(t, 9)
 	for _, call := range []string{"pwrite64", "fdatasync", "fsync", "ftruncate"} {
-		sum := sweep(t, call, "signal=SIGKILL", "kill at "+call, step, 18)
-		if call == "pwrite64" && sum.killed < 100/step {
+		sum := sweep(t, call, 0, "kill at "+call, step, 18)
+		if call == "pwrite64" && sum.killed < 150/step {
 			t.Errorf("only %d kills", sum.killed)
 		}
 	}
@@ -114,9 +127,61 @@ func TestKilledAtEverySystemCall(t *testing.T) {
 
 func TestTheDiskFailsAtEverySystemCall(t *testing.T) {
 	step := stride(t, 15)
-	for _, one := range []struct{ call, inject string }{
-		{"pwrite64", "error=EIO"}, {"pwrite64", "error=ENOSPC"}, {"fdatasync", "error=EIO"}, {"fsync", "error=EIO"}, {"ftruncate", "error=EIO"},
+	for _, one := range []struct {
+		call string
+		err  syscall.Errno
+	}{
+		{"pwrite64", unix.EIO}, {"pwrite64", unix.ENOSPC}, {"fdatasync", unix.EIO}, {"fsync", unix.EIO}, {"ftruncate", unix.EIO},
 	} {
-		sweep(t, one.call, one.inject, one.inject[len("error="):]+" at "+one.call, step, 30)
+		sweep(t, one.call, one.err, unix.ErrnoName(one.err)+" at "+one.call, step, 30)
+	}
+}
+
+// TestStraceStopsAtTheSameCalls ends the upgrade of the oldest database at the same calls by the kernel's own stops and by
+// strace, and finds the same files, of the same sizes.
+func TestStraceStopsAtTheSameCalls(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := load(t, 1)
+	for _, at := range []stop{
+		{"pwrite64", 1, 0},
+		{"pwrite64", 40, 0},
+		{"pwrite64", 300, 0},
+		{"pwrite64", 9000, 0},
+		{"fsync", 5, 0},
+		{"linkat", 1, 0},
+		{"pwrite64", 40, unix.EIO},
+		{"pwrite64", 300, unix.ENOSPC},
+		{"fsync", 1, unix.EIO},
+	} {
+		var left [2]string
+		for i, way := range []func(*testing.T, string, string, []string, stop) (ending, bool, error){runStopped, runStraced} {
+			path := s.copyTo(t, t.TempDir())
+			e, hit, err := way(t, path, self, s.upgraded().environ(), at)
+			if errors.Is(err, errNotStopped) {
+				t.Skipf("all sweeps are strace's: %v", err)
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", at, err)
+			}
+			left[i] = fmt.Sprintf("hit %v, killed %v, failed %v", hit, e.killed, e.failed)
+			files, err := os.ReadDir(filepath.Dir(path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range files {
+				about, err := f.Info()
+				if err != nil {
+					t.Fatal(err)
+				}
+				left[i] += fmt.Sprintf(", %s %d", f.Name(), about.Size())
+			}
+		}
+		if left[0] != left[1] {
+			t.Errorf("%s: the kernel's: %s; strace's: %s", at, left[0], left[1])
+		}
+		t.Logf("%s: %s", at, left[0])
 	}
 }

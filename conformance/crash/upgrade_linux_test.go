@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/b3abf3ee/portcullis/store/sqlite"
@@ -35,7 +36,7 @@ func (s saved) whole(t *testing.T, path string, b *book) (faults []string) {
 	}
 	for _, e := range left {
 		switch name := strings.TrimPrefix(e.Name(), filepath.Base(path)); name {
-		case "", "strace", fmt.Sprintf(".v%d.bak", s.schema):
+		case "", fmt.Sprintf(".v%d.bak", s.schema):
 		default:
 			faults = append(faults, "left behind: "+e.Name())
 		}
@@ -74,7 +75,7 @@ func TestKilledWhileUpgrading(t *testing.T) {
 			}
 		}
 		for _, call := range calls {
-			sum.take(sweepOver(t, call, "signal=SIGKILL", step, s.upgraded()))
+			sum.take(sweepOver(t, call, 0, step, s.upgraded()))
 		}
 		sum.report(t, fmt.Sprintf("kill at the writes of the upgrade from schema %d", schema))
 		if want := 400 / step; sum.killed < want {
@@ -86,16 +87,19 @@ func TestKilledWhileUpgrading(t *testing.T) {
 // TestTheDiskFailsWhileUpgrading lets the same calls fail.
 func TestTheDiskFailsWhileUpgrading(t *testing.T) {
 	s, sum := load(t, 1), &tally{}
-	for _, one := range []struct{ call, inject string }{
-		{"pwrite64", "error=EIO"},
-		{"pwrite64", "error=ENOSPC"},
-		{"fsync", "error=EIO"},
-		{"fdatasync", "error=EIO"},
-		{"ftruncate", "error=EIO"},
-		{"linkat", "error=EIO"},
-		{"unlinkat", "error=EIO"},
+	for _, one := range []struct {
+		call string
+		err  syscall.Errno
+	}{
+		{"pwrite64", syscall.EIO},
+		{"pwrite64", syscall.ENOSPC},
+		{"fsync", syscall.EIO},
+		{"fdatasync", syscall.EIO},
+		{"ftruncate", syscall.EIO},
+		{"linkat", syscall.EIO},
+		{"unlinkat", syscall.EIO},
 	} {
-		sum.take(sweepOver(t, one.call, one.inject, stride(t, 46)*10, s.upgraded()))
+		sum.take(sweepOver(t, one.call, one.err, stride(t, 46)*10, s.upgraded()))
 	}
 	sum.report(t, "EIO and ENOSPC at the writes of an upgrade")
 }
