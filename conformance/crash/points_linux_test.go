@@ -60,6 +60,36 @@ func copied(t *testing.T, from, dir string) string {
 	return path
 }
 
+// allCopied is a copy of a database and of every file beside it, in a folder of its own.
+func allCopied(t *testing.T, path, dir string) string {
+	t.Helper()
+	files, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(filepath.Join(filepath.Dir(path), f.Name()))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, f.Name()), text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, filepath.Base(path))
+}
+
+// newDir is a folder for the database of one child, which is there until the test has ended.
+func newDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(os.Getenv(dirEnv), "portcullis-crash-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
 var made = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "portcullis-crash-")
 	if err != nil {
@@ -77,6 +107,7 @@ var made = sync.OnceValues(func() (string, error) {
 type ending struct {
 	out    string
 	killed bool
+	stood  bool // it was not ended, and this is what its end would have left
 	failed bool // it said that it could not do its job
 	stderr string
 }
@@ -121,9 +152,9 @@ func runBeside(t *testing.T, path, exe string, env []string, before, beside func
 
 // tally counts what a sweep saw.
 type tally struct {
-	mu                         sync.Mutex // guards the rest
-	points, killed, failed, ok int
-	faults                     []string
+	mu                                sync.Mutex // guards the rest
+	points, killed, stood, failed, ok int
+	faults                            []string
 }
 
 func (y *tally) add(name string, e ending, faults []string) {
@@ -133,6 +164,8 @@ func (y *tally) add(name string, e ending, faults []string) {
 	switch {
 	case e.killed:
 		y.killed++
+	case e.stood:
+		y.stood++
 	case e.failed:
 		y.failed++
 	default:
@@ -158,8 +191,12 @@ func (y *tally) report(t *testing.T, what string) {
 		}
 	}
 	visited.add(y.points, lost, twice)
-	t.Logf("crash: %s: %d points (%d killed, %d failed, %d went on), %d lost, %d twice, %d other faults",
-		what, y.points, y.killed, y.failed, y.ok, lost, twice, len(y.faults)-lost-twice)
+	stood := ""
+	if y.stood > 0 {
+		stood = fmt.Sprintf(", %d as a kill leaves them", y.stood)
+	}
+	t.Logf("crash: %s: %d points (%d killed%s, %d failed, %d went on), %d lost, %d twice, %d other faults",
+		what, y.points, y.killed, stood, y.failed, y.ok, lost, twice, len(y.faults)-lost-twice)
 }
 
 // visited is what all sweeps of this run saw.

@@ -26,6 +26,7 @@ type stop struct {
 	call string
 	n    int
 	err  syscall.Errno // what the call comes to instead of being made; 0 kills the process before it is made
+	each func(n int)   // is called as the process stands before its n-th
 }
 
 func (s stop) String() string {
@@ -138,6 +139,9 @@ func answer(socket int, at stop, kill func() error) (hit bool, err error) {
 			continue
 		case err != nil:
 			return hit, err
+		}
+		if at.each != nil {
+			at.each(made + 1)
 		}
 		r := reply{id: q.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 		if made+1 == at.n {

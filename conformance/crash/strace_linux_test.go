@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -87,7 +88,7 @@ func sweepOver(t *testing.T, call string, with syscall.Errno, step int, from bef
 			return false
 		}
 		defer os.RemoveAll(dir)
-		path, at := from.start(t, dir), stop{call, n, with}
+		path, at := from.start(t, dir), stop{call: call, n: n, err: with}
 		e, hit, err := runStopped(t, path, self, from.environ(), at)
 		if errors.Is(err, errNotStopped) {
 			straced.Do(func() { t.Logf("strace takes over: %v", err) })
@@ -111,7 +112,8 @@ func sweepOver(t *testing.T, call string, with syscall.Errno, step int, from bef
 
 // take adds what another sweep saw.
 func (y *tally) take(more *tally) {
-	y.points, y.killed, y.failed, y.ok = y.points+more.points, y.killed+more.killed, y.failed+more.failed, y.ok+more.ok
+	y.points, y.killed, y.stood = y.points+more.points, y.killed+more.killed, y.stood+more.stood
+	y.failed, y.ok = y.failed+more.failed, y.ok+more.ok
 	y.faults = append(y.faults, more.faults...)
 }
 
@@ -137,6 +139,24 @@ func TestTheDiskFailsAtEverySystemCall(t *testing.T) {
 	}
 }
 
+// sizes are the files beside a database, itself included, and how large they are.
+func sizes(t *testing.T, path string) string {
+	t.Helper()
+	files, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, f := range files {
+		about, err := f.Info()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, fmt.Sprint(f.Name(), " ", about.Size()))
+	}
+	return strings.Join(all, ", ")
+}
+
 // TestStraceStopsAtTheSameCalls ends the upgrade of the oldest database at the same calls by the kernel's own stops and by
 // strace, and finds the same files, of the same sizes.
 func TestStraceStopsAtTheSameCalls(t *testing.T) {
@@ -146,15 +166,15 @@ func TestStraceStopsAtTheSameCalls(t *testing.T) {
 	}
 	s := load(t, 1)
 	for _, at := range []stop{
-		{"pwrite64", 1, 0},
-		{"pwrite64", 40, 0},
-		{"pwrite64", 300, 0},
-		{"pwrite64", 9000, 0},
-		{"fsync", 5, 0},
-		{"linkat", 1, 0},
-		{"pwrite64", 40, unix.EIO},
-		{"pwrite64", 300, unix.ENOSPC},
-		{"fsync", 1, unix.EIO},
+		{call: "pwrite64", n: 1},
+		{call: "pwrite64", n: 40},
+		{call: "pwrite64", n: 300},
+		{call: "pwrite64", n: 9000},
+		{call: "fsync", n: 5},
+		{call: "linkat", n: 1},
+		{call: "pwrite64", n: 40, err: unix.EIO},
+		{call: "pwrite64", n: 300, err: unix.ENOSPC},
+		{call: "fsync", n: 1, err: unix.EIO},
 	} {
 		var left [2]string
 		for i, way := range []func(*testing.T, string, string, []string, stop) (ending, bool, error){runStopped, runStraced} {
@@ -166,18 +186,7 @@ func TestStraceStopsAtTheSameCalls(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", at, err)
 			}
-			left[i] = fmt.Sprintf("hit %v, killed %v, failed %v", hit, e.killed, e.failed)
-			files, err := os.ReadDir(filepath.Dir(path))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, f := range files {
-				about, err := f.Info()
-				if err != nil {
-					t.Fatal(err)
-				}
-				left[i] += fmt.Sprintf(", %s %d", f.Name(), about.Size())
-			}
+			left[i] = fmt.Sprintf("hit %v, killed %v, failed %v: %s", hit, e.killed, e.failed, sizes(t, path))
 		}
 		if left[0] != left[1] {
 			t.Errorf("%s: the kernel's: %s; strace's: %s", at, left[0], left[1])
