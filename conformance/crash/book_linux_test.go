@@ -37,6 +37,7 @@ type book struct {
 	heard    map[id.Task]bool
 	old      int64 // the schema that the database had when its child was killed, if not today's
 	torn     bool  // the log was damaged afterwards: nothing that was acknowledged need be there
+	records  int   // then, how many audit records were committed before the damage
 }
 
 // kept is a value that the child was told is stored; the zero one is that it was told the value is gone.
@@ -179,7 +180,11 @@ func holdSound(t *testing.T, path string, b *book, report sqlite.Report) (faults
 		fault("look: %v", err)
 		return faults
 	}
-	if !b.torn {
+	if b.torn {
+		if n, err := w.records(ctx); err != nil || n != b.records {
+			fault("%d audit records, %d were committed before the damage, %v", n, b.records, err)
+		}
+	} else {
 		b.lost(before, fault)
 		w.lostValues(ctx, b, fault)
 	}
