@@ -32,6 +32,7 @@ type shape struct {
 	maximum    *big.Rat
 	choices    []*shape // anyOf
 	everything bool     // the schema true
+	open       bool     // whether a value fits is told by its kind and its class, and the names and counts in it
 }
 
 // member is one name that a shape knows.
@@ -64,7 +65,7 @@ func plainly(s *jsonschema.Schema) *shape {
 	}
 	if s.Bool != nil {
 		if *s.Bool {
-			return &shape{everything: true}
+			return &shape{everything: true, open: true}
 		}
 		return nil
 	}
@@ -77,7 +78,18 @@ func plainly(s *jsonschema.Schema) *shape {
 			out.types |= kindsNamed(name)
 		}
 	}
-	return out.with(s)
+	if out = out.with(s); out != nil {
+		out.open = out.looksAtNoText()
+	}
+	return out
+}
+
+// looksAtNoText reports a shape that asks nothing of the text of a string or number, here or further in.
+func (h *shape) looksAtNoText() bool {
+	inside := func(of *shape) bool { return of == nil || of.open }
+	return h.words == nil && h.minRunes == 0 && h.maxRunes < 0 && h.minimum == nil && h.maximum == nil && inside(h.others) && inside(h.items) &&
+		!slices.ContainsFunc(h.members, func(m member) bool { return !inside(m.of) }) &&
+		!slices.ContainsFunc(h.choices, func(c *shape) bool { return !inside(c) })
 }
 
 // with adds what may turn out not to be plain.
@@ -227,10 +239,15 @@ func (h *shape) array(d *document.Document, i int32, t *document.Token) bool {
 	if (h.minItems > 0 || h.maxItems >= 0) && !inRange(d.Count(i), h.minItems, h.maxItems) {
 		return false
 	}
-	for at := i + 1; h.items != nil && at < t.Next; at = d.At(at).Next {
-		if !h.items.fits(d, at) {
+	if h.items == nil {
+		return true
+	}
+	for at := i + 1; at < t.Next; {
+		e := d.At(at)
+		if !(h.items.open && e.Class == document.Alike) && !h.items.fits(d, at) { // one like the one before fits as that did
 			return false
 		}
+		at = e.Next
 	}
 	return true
 }

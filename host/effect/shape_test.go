@@ -15,6 +15,8 @@ var plainSchemas = []string{
 	`{"anyOf":[{"type":"string","enum":["x","é","a\"b"]},{"type":"null"}],"description":"one of"}`,
 	`{"properties":{"a":true,"b":{"properties":{"c":{"type":"string"}},"required":["c","d"]}}}`,
 	`{"type":"object","properties":{"a":{"type":"array","items":{"type":"object","properties":{"b":{"type":"number"}},"required":["b"],"additionalProperties":false}}}}`,
+	`{"type":"array","items":{"type":"object","properties":{"a":{"type":"string","maxLength":2},"b":{"type":"integer"}}}}`,
+	`{"items":{"properties":{"a":{"items":{"anyOf":[{"type":"string","enum":["x","y"]},{"type":"number","minimum":1}]}}},"required":["a"]}}`,
 }
 
 // FuzzShapeAgreesWithTheLibrary: what a shape lets through, the library lets through. The other way is not asked: a
@@ -23,6 +25,8 @@ func FuzzShapeAgreesWithTheLibrary(f *testing.F) {
 	for _, doc := range []string{
 		`{"a":"xy","b":3}`, `{"a":"","b":10}`, `{"a":"éééé"}`, `{"b":1.0}`, `[1,2,2.5]`, `[]`, `null`, `[1e400]`, `{"x":true}`, `{"x":true,"y":false,"z":true}`, `"x"`, `"\u00e9"`,
 		`{"a":1,"b":{"c":"","d":[]}}`, `{"a":[{"b":1},{"b":-0}]}`, `{"a":[{}]}`, `{"a":"xy","b":-0}`, `{"a":"xy","b":1E1}`,
+		`[{"a":"x","b":1},{"a":"y","b":2},{"a":"xyz","b":3}]`, `[{"a":"x","b":1},{"a":"y","b":2.0}]`, `[{"a":["x","y"]},{"a":["x","z"]}]`, `{"a":[{"b":1},{"b":2},{"b":"3"}]}`,
+		`[{"a":[1,"x"]},{"a":[2,"y"]},{"a":[0,"y"]}]`,
 	} {
 		f.Add([]byte(doc))
 	}
@@ -49,9 +53,44 @@ func FuzzShapeAgreesWithTheLibrary(f *testing.F) {
 	})
 }
 
+// Records that are like the one before fit where that did, unless the schema asks for what they say.
+func TestEachRecordIsHeldAgainstItsSchema(t *testing.T) {
+	for _, c := range []struct {
+		item, good, bad string
+		open            bool
+	}{
+		{`{"type":"string"}`, `"xyz"`, `1`, true},
+		{`{"type":"string","maxLength":2}`, `"xy"`, `"xyz"`, false},
+		{`{"type":"string","minLength":2}`, `"xy"`, `"x"`, false},
+		{`{"type":"integer","minimum":3}`, `3`, `2`, false},
+		{`{"type":"integer","maximum":3}`, `3`, `4`, false},
+		{`{"type":"string","enum":["x","y"]}`, `"x"`, `"z"`, false},
+		{`{"anyOf":[{"type":"string","maxLength":2},{"type":"null"}]}`, `"xy"`, `"xyz"`, false},
+		{`{"additionalProperties":{"type":"string","maxLength":2}}`, `{"b":"xy"}`, `{"b":"xyz"}`, false},
+		{`{"items":{"type":"string","maxLength":2}}`, `["xy"]`, `["xyz"]`, false},
+		{`{"properties":{"b":{"type":"string","maxLength":2}}}`, `{"b":"xy"}`, `{"b":"xyz"}`, false},
+		{`{"type":"integer"}`, `1`, `1.5`, true},
+		{`{"type":"array","maxItems":1}`, `[1]`, `[1,2]`, true},
+	} {
+		s, err := CompileSchema(json.RawMessage(`{"items":{"properties":{"a":` + c.item + `}}}`))
+		if err != nil || s.plain == nil || s.plain.items.open != c.open {
+			t.Fatalf("%s: %v, %+v", c.item, err, s.plain)
+		}
+		good := `{"a":` + c.good + `},`
+		for text, want := range map[string]bool{
+			`[` + good + good + good + `{"a":` + c.good + `}]`: true, `[` + good + good + good + `{"a":` + c.bad + `}]`: false,
+		} {
+			doc, err := document.ParseStrict([]byte(text))
+			if err != nil || (len(s.check(&doc)) == 0) != want || s.plain.fits(&doc, doc.Root()) != want {
+				t.Errorf("%s within %s: fits is not %v (%v)", text, c.item, want, err)
+			}
+		}
+	}
+}
+
 // A schema of plain keywords answers for itself, one with any other keyword is the library's alone.
 func TestPlainSchemasAnswerAndOthersDoNot(t *testing.T) {
-	fitting := []string{`{"a":"xy","b":3}`, `[1,2,2.5]`, `{"x":true}`, `"é"`, `{"a":1,"b":{"c":"","d":[]}}`, `{"a":[{"b":1},{"b":0.5}]}`}
+	fitting := []string{`{"a":"xy","b":3}`, `[1,2,2.5]`, `{"x":true}`, `"é"`, `{"a":1,"b":{"c":"","d":[]}}`, `{"a":[{"b":1},{"b":0.5}]}`, `[{"a":"x","b":1},{"a":"yz","b":2}]`, `[{"a":["x",1]},{"a":["y",2]}]`}
 	for i, text := range plainSchemas {
 		s, err := CompileSchema(json.RawMessage(text))
 		if err != nil || s.plain == nil {

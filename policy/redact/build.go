@@ -17,10 +17,11 @@ type builder struct {
 	harvested []Secret
 	ids       []int // the mark of each harvested value
 	ordinary  recent
+	special   int32 // the last name that was not ordinary, or -1
 }
 
 func newBuilder(set Set, size int) builder {
-	b := builder{set: set, finder: newFinder(size)}
+	b := builder{set: set, finder: newFinder(size), special: -1}
 	if known := set.of(); len(known.secrets) > 0 {
 		b.marks = slices.Clone(known.marks)
 		b.finder.add(known)
@@ -88,7 +89,37 @@ func (b *builder) names() {
 		case document.Scalar:
 			i++
 		default:
+			if t.Class == document.Alike && b.ordinaryBefore(i, t.Next) {
+				b.strings(i+1, t.Next)
+				i = t.Next
+				continue
+			}
 			i = deep.into(&b.doc.Document, i)
+		}
+	}
+}
+
+// ordinaryBefore reports that all names of the element before the one from i to next, which has the same, are ordinary, and
+// that nothing in it is too deep to be looked at.
+func (b *builder) ordinaryBefore(i, next int32) bool {
+	return b.special < i-(next-i) && b.doc.Depth() <= MaxDepth
+}
+
+// strings is names of values in which all names are ordinary.
+func (b *builder) strings(from, to int32) {
+	for i := from; i < to; i++ {
+		t := b.doc.At(i)
+		if t.Kind != document.String {
+			continue
+		}
+		if !t.Plain {
+			b.shapes(i)
+			continue
+		}
+		text := b.doc.Literal(t)
+		text = text[1 : len(text)-1]
+		if first := quiet(text, 0); first < len(text) {
+			b.noticed(i, text, first)
 		}
 	}
 }
@@ -97,9 +128,12 @@ func (b *builder) names() {
 func (b *builder) shapes(i int32) {
 	text := b.doc.Text(i)
 	if first := quiet(text, 0); first < len(text) {
-		b.doc.setSpans(i, b.notices(text, first))
+		b.noticed(i, text, first)
 	}
 }
+
+// noticed hides what looks like a secret in the text at i, whose first byte that announces one is at first.
+func (b *builder) noticed(i int32, text []byte, first int) { b.doc.setSpans(i, b.notices(text, first)) }
 
 // member is the token to go on at behind the name at i: that of its value, or behind the value of a sensitive name.
 func (b *builder) member(i int32) int32 {
@@ -108,11 +142,16 @@ func (b *builder) member(i int32) int32 {
 		return i + 1
 	}
 	b.shapes(i)
-	switch {
-	case !Sensitive(string(name)):
+	if !Sensitive(string(name)) {
 		if b.doc.masked(i) == nil {
 			b.ordinary.add(name)
+		} else {
+			b.special = i
 		}
+		return i + 1
+	}
+	b.special = i
+	switch {
 	case b.onlyNames(i + 1):
 	case b.holdsSomething(i + 1):
 		b.opaque(i+1, string(name))

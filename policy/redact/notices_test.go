@@ -2,9 +2,12 @@ package redact
 
 import (
 	"bytes"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/b3abf3ee/portcullis/policy/document"
 )
 
 // everywhere is [notices] by a scanner that tries every shape at every word: slow, and plain to see.
@@ -67,10 +70,62 @@ func FuzzNotices(f *testing.F) {
 	})
 }
 
+// FuzzRecords holds a walk that looks at the names of one record for all that are like it against one that looks at each.
+func FuzzRecords(f *testing.F) {
+	for _, text := range []string{
+		`[{"a":"x","b":1},{"a":"token=glpat-e5e5e5e5e5e5e5e5e5e5","b":2},{"a":"y","b":3}]`, `[{"password":"","n":1},{"password":"letmein","n":2},{"password":"hunter22","n":3}]`,
+		`[{"a":{"token":null},"b":["x"]},{"a":{"token":"abcd1234efgh"},"b":["abcd1234efgh"]}]`, `[[{"secret":"a1b2c3d4"},{"secret":"b2c3d4e5"}],[{"secret":"a1b2c3d4"},{"secret":"b2c3d4e5"}]]`,
+		`[{"ghp_a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1":"x"},{"ghp_a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1":"y"}]`, `[{"secrets":{"A":"KNOWN"}},{"secrets":{"A":"UNKNOWN"}},{"secrets":{"A":"KNOWN"}}]`,
+		`[{"id":"é:1"},{"id":"password: hunter22hunter22"},{"id":"p\u0061ssword=hunter22hunter22"}]`,
+	} {
+		f.Add([]byte(text))
+	}
+	set, err := Set{}.With(NewSecret("KNOWN", "the-value-of-it"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		d, err := document.Parse(text)
+		if err != nil || len(text) > 4<<10 {
+			return
+		}
+		fast := newBuilder(set, len(text))
+		fast.doc.Document = d
+		fast.document()
+		if d, err = document.Parse(text); err != nil {
+			t.Fatal(err)
+		}
+		for i := range d.Len() {
+			if t := d.At(i); t.Class == document.Alike {
+				t.Class = 0
+			}
+		}
+		slow := newBuilder(set, len(text))
+		slow.doc.Document = d
+		slow.document()
+		if !reflect.DeepEqual(fast.doc.whole, slow.doc.whole) || !reflect.DeepEqual(fast.doc.spans, slow.doc.spans) || !slices.Equal(fast.marks, slow.marks) || len(fast.harvested) != len(slow.harvested) {
+			t.Fatalf("%s: hidden are %v and %v, want %v and %v", text, fast.doc.whole, fast.doc.spans, slow.doc.whole, slow.doc.spans)
+		}
+	})
+}
+
 // A name that had nothing to hide in one record may have in the next.
 func TestANameIsSensitiveInEveryRecord(t *testing.T) {
-	v, err := Build(Set{}, DefaultBounds(), JSON([]byte(`[{"password":"","n":1},{"password":null,"n":2},{"password":"letmein","n":3}]`)))
-	if err != nil || strings.Contains(v.Debug.String(), "letmein") || !strings.Contains(v.Debug.String(), `"n":3`) {
+	for _, records := range []string{
+		`[{"password":"","n":1},{"password":null,"n":2},{"password":"letmein","n":3}]`, `[{"password":"","n":1},{"password":"","n":2},{"password":"letmein","n":3}]`,
+		`[{"in":{"password":""},"n":1},{"in":{"password":""},"n":2},{"in":{"password":"letmein"},"n":3}]`,
+	} {
+		v, err := Build(Set{}, DefaultBounds(), JSON([]byte(records)))
+		if err != nil || strings.Contains(v.Debug.String(), "letmein") || !strings.Contains(v.Debug.String(), `"n":3`) {
+			t.Errorf("%s, %v", v.Debug, err)
+		}
+	}
+}
+
+// Three records are read one by the other, and only the last of them says something.
+func TestAStringIsLookedAtInEveryRecord(t *testing.T) {
+	v, err := Build(Set{}, DefaultBounds(), JSON([]byte(`[{"id":"a","n":1},{"id":"b","n":2},{"id":"password=hunter22hunter22","n":3}]`)))
+	if err != nil || strings.Contains(v.Debug.String(), "hunter22") || !strings.Contains(v.Debug.String(), `"n":3`) {
 		t.Errorf("%s, %v", v.Debug, err)
 	}
 }

@@ -160,9 +160,12 @@ func telegramAround(text []byte, i int) (start, end int) {
 	for start > 0 && isDigit(text[start-1]) {
 		start--
 	}
+	if i-start < 8 || i-start > 10 {
+		return 0, 0
+	}
 	body := text[i+1:]
 	n := span0(body, isURLSafe)
-	if i-start < 8 || i-start > 10 || n < 30 || !mixed(body[:n]) || n != 35 && !irregular(body[:n]) {
+	if n < 30 || !mixed(body[:n]) || n != 35 && !irregular(body[:n]) {
 		return 0, 0
 	}
 	return start, i + 1 + n

@@ -158,6 +158,9 @@ func isURLByte(c byte) bool {
 
 // assignment reads the name before and the value behind the "=" or ":" at i.
 func (s *scanner) assignment(i int) {
+	if i > 0 && isAlnum(s.text[i-1]) && !endsLikeSecret(s.text[i-1]) { // of no such name, and most are
+		return
+	}
 	from, end, quotedName, spaced := s.nameBefore(i)
 	if from == end || !Sensitive(string(s.text[from:end])) {
 		return
