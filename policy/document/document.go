@@ -56,6 +56,8 @@ type Document struct {
 	root    int32            // the value it stands for: a document may be a part of a larger one
 	values  int32            // in the tape
 	deep    int              // most containers inside each other, the root among them
+	longest int              // bytes of a string or name as it stands, without its quotes
+	widest  int              // members or elements of one container
 	blank   bool             // there is white space between tokens
 	fancy   bool             // some string is not Plain
 	wide    bool             // some string is not ASCII
@@ -89,6 +91,12 @@ func (d *Document) Plain() bool { return !d.fancy }
 
 // ASCII reports that every string and name is.
 func (d *Document) ASCII() bool { return !d.wide }
+
+// Longest is the most bytes that a string or name has as it stands, without its quotes; its text has no more.
+func (d *Document) Longest() int { return d.longest }
+
+// Widest is the most members or elements that a container has.
+func (d *Document) Widest() int { return d.widest }
 
 // Compact reports that there is no white space between tokens or around the text.
 func (d *Document) Compact() bool { return !d.blank }
@@ -152,8 +160,8 @@ func (d *Document) Count(i int32) int {
 func (d *Document) Empty(i int32) bool { return d.tape[i].Next == i+1 }
 
 // Part is the document whose value is the one at i, which lies depth containers inside d's own. It shares everything
-// with d, so its Depth is at most d's less depth, and Compact, Plain, ASCII,
-// Canonical and Ordinary speak of all of d.
+// with d, so its Depth is at most d's less depth, and Longest, Widest,
+// Compact, Plain, ASCII, Canonical and Ordinary speak of all of d.
 func (d *Document) Part(i int32, depth int) Document {
 	part := *d
 	part.root, part.deep = i, max(d.deep-depth, 0)

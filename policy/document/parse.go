@@ -124,7 +124,9 @@ func (p *parser) open(pos, level int) (at int, ok bool) {
 	return at, true
 }
 
-func (p *parser) close(at, end int) int {
+// close ends the container at at, which has so many members or elements.
+func (p *parser) close(at, end, count int) int {
+	p.widest = max(p.widest, count)
 	t := &p.tape[at]
 	t.End, t.Next = int32(end), int32(len(p.tape))
 	return end
@@ -136,10 +138,10 @@ func (p *parser) array(pos, level int) int {
 		return -1
 	}
 	if pos = p.blanks(pos + 1); pos < len(p.raw) && p.raw[pos] == ']' {
-		return p.close(at, pos+1)
+		return p.close(at, pos+1, 0)
 	}
 	before := -1 // where the element before begins, if it is a container
-	for {
+	for count := 1; ; count++ {
 		from := len(p.tape)
 		if pos = p.element(pos, before, level); pos < 0 {
 			return -1
@@ -154,7 +156,7 @@ func (p *parser) array(pos, level int) int {
 		case ',':
 			pos++
 		case ']':
-			return p.close(at, pos+1)
+			return p.close(at, pos+1, count)
 		default:
 			return -1
 		}
@@ -179,7 +181,7 @@ func (p *parser) object(pos, level int) int {
 		return -1
 	}
 	if pos = p.blanks(pos + 1); pos < len(p.raw) && p.raw[pos] == '}' {
-		return p.close(at, pos+1)
+		return p.close(at, pos+1, 0)
 	}
 	var names names
 	for {
@@ -203,7 +205,7 @@ func (p *parser) object(pos, level int) int {
 		case ',':
 			pos++
 		case '}':
-			return p.close(at, pos+1)
+			return p.close(at, pos+1, names.count)
 		default:
 			return -1
 		}
@@ -218,6 +220,7 @@ func (p *parser) str(pos int, kind byte) int {
 	end := pos + n + 2
 	t := p.add(kind, pos, end)
 	t.ASCII, t.Plain = ascii, ascii
+	p.longest = max(p.longest, n)
 	if kind == String {
 		p.values++
 	}

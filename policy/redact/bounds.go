@@ -34,6 +34,11 @@ func (b Bounds) limit(a Audience) Limit {
 	return [audiences]Limit{b.Model, b.Operator, b.Event, b.Durable, b.Debug}[a]
 }
 
+// alike reports that two audiences see the same where nothing is hidden: as much, and neither or both on a terminal.
+func (b Bounds) alike(x, y Audience) bool {
+	return b.limit(x) == b.limit(y) && (x == ForOperator) == (y == ForOperator)
+}
+
 func (b Bounds) check() error {
 	for a := range audiences {
 		if l := b.limit(a); l.Bytes < MinBytes || l.String < 1 || l.Items < 1 || l.Depth < 1 || l.Depth > MaxDepth {

@@ -49,11 +49,53 @@ func (r *renderer) mayCopy() bool {
 	return len(d.whole)+len(d.spans) == 0 && d.Compact() && d.Plain() && d.Depth() <= r.limit.Depth && (r.to != ForOperator || d.ASCII())
 }
 
-// fits reports a container whose size alone says that nothing in it is over a bound.
+// fits reports a container that is certainly inside the bounds with all that is in it.
 func (r *renderer) fits(i int32) bool {
 	t := r.doc.At(i)
-	size := int(t.End - t.Start)
-	return size <= r.limit.String && size <= r.limit.Bytes/4 && int(t.Next-i) <= r.limit.Items && size+r.doc.Depth() <= r.room()
+	return r.narrow(i, t) && int(t.End-t.Start)+r.doc.Depth() <= r.room()
+}
+
+// narrow reports that no string in the value at i is too long, and no container in it too wide.
+func (r *renderer) narrow(i int32, t *document.Token) bool {
+	size, count := min(int(t.End-t.Start), r.doc.Longest()), min(int(t.Next-i), r.doc.Widest())
+	return size <= r.limit.String && size <= r.limit.Bytes/4 && count <= r.limit.Items
+}
+
+// copied writes members or elements of the container t as they stand, as many as are certainly inside the bounds, from
+// the one at at on, which is the k-th. It returns the next and how many there were.
+func (r *renderer) copied(t *document.Token, at int32, k int) (next int32, n int) {
+	next = at
+	if !r.asIs {
+		return next, 0
+	}
+	start, room := r.doc.At(at).Start, r.room()-r.doc.Depth()-len(",")
+	end := start
+	for next < t.Next && k+n < r.limit.Items {
+		value := next
+		if t.Kind == document.Object {
+			value++
+		}
+		v := r.doc.At(value)
+		if int(v.End-start) > room || !r.narrow(value, v) || t.Kind == document.Object && !r.short(next) {
+			break
+		}
+		next, end = v.Next, v.End
+		n++
+	}
+	if n == 0 {
+		return next, 0
+	}
+	if k > 0 {
+		r.out = append(r.out, ',')
+	}
+	r.out = append(r.out, r.doc.Literal(&document.Token{Start: start, End: end})...)
+	return next, n
+}
+
+// short reports a name that is shown whole.
+func (r *renderer) short(i int32) bool {
+	t := r.doc.At(i)
+	return int(t.End-t.Start) <= min(r.limit.String, r.limit.Bytes/4)
 }
 
 func (r *renderer) container(i int32) bool {
@@ -70,6 +112,11 @@ func (r *renderer) container(i int32) bool {
 	}
 	at := i + 1
 	for k := 0; at < t.Next && !r.full; k++ {
+		next, n := r.copied(t, at, k)
+		if k += n; next == t.Next {
+			break
+		}
+		at = next
 		before := len(r.out)
 		if k > 0 {
 			r.out = append(r.out, ',')

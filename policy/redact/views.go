@@ -155,7 +155,12 @@ func BuildFor(set Set, bounds Bounds, raw Raw, wanted ...Audience) (views Views,
 	}
 	var all [audiences]View
 	var whole []byte // the result as it stands, for every view that shows it so
-	for _, a := range wanted {
+	hides := len(spans)+len(b.doc.whole)+len(b.doc.spans) > 0
+	for at, a := range wanted {
+		if like := slices.IndexFunc(wanted[:at], func(o Audience) bool { return bounds.alike(o, a) }); like >= 0 && !hides {
+			all[a] = all[wanted[like]]
+			continue
+		}
 		r := renderer{to: a, limit: bounds.limit(a), marks: b.marks, doc: b.doc}
 		if raw.json && r.mayCopy() && r.fits(b.doc.Root()) {
 			if whole == nil {
