@@ -197,6 +197,9 @@ func (s *script) Do(_ context.Context, req wire.HTTPRequest, body []byte) (wire.
 // Unanswered is false: a script reaches nobody.
 func (*script) Unanswered() bool { return false }
 
+// Changed is false: nothing is changed by a script.
+func (*script) Changed() bool { return false }
+
 func header(headers map[string][]string, name string) string {
 	for k, v := range headers {
 		if strings.EqualFold(k, name) {

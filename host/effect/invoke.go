@@ -46,19 +46,35 @@ func (r *Runtime) invoke(ctx context.Context, p *passage) verdict {
 	return p.sure(p.judge())
 }
 
-// reasonUnanswered is of an effect of which a request went out and was not answered.
-const reasonUnanswered = "request_unanswered"
+// Reasons of an effect of which a request went out: it was not answered, or it was and the tool said nothing after that.
+const (
+	reasonUnanswered = "request_unanswered"
+	reasonAnswered   = "request_answered"
+)
 
 // sure is v, unless the other side may have done what the tool could not see the end of: to be stopped takes nothing back
-// that was sent, and a tool's own "no" after a silence is no word on what came of it.
+// that was sent, and a tool's own "no" after a silence is no word on what came of it. Nor does it take back what was answered.
+// There a tool's own "no" stands, for it saw the answer, and says beside it that something may have been changed.
 func (p *passage) sure(v verdict) verdict {
-	t := &p.entry.tool
-	if !p.outcome.Unanswered || !v.stops() || v.status == Indeterminate || t.Recovery == wire.RecoveryRead {
+	t, out := &p.entry.tool, &p.outcome
+	if !v.stops() || v.status == Indeterminate || t.Recovery == wire.RecoveryRead {
 		return v
 	}
+	reason, what := "", ""
+	switch {
+	case out.Unanswered:
+		reason, what = reasonUnanswered, "a request of it that may have changed something went out, and no whole answer came"
+	case !out.Changed:
+		return v
+	case out.Status == Failed && out.Fault != nil:
+		v.why += "; before that a request of it that may have changed something was answered"
+		v.model += " (before that a request of it that may have changed something was answered: look before you repeat it)"
+		return v
+	default:
+		reason, what = reasonAnswered, "a request of it that may have changed something was answered, and it ended before it could say what came of it"
+	}
 	return verdict{
-		status: Indeterminate, reason: reasonUnanswered, model: dontRepeat,
-		why: t.Name + " may or may not have happened: a request of it that may have changed something went out, and no whole answer came; " + v.why,
+		status: Indeterminate, reason: reason, model: dontRepeat, why: t.Name + " may or may not have happened: " + what + "; " + v.why,
 	}
 }
 

@@ -71,9 +71,12 @@ type Outcome struct {
 	// Unanswered says that a request which may have changed something went out, and that the tool was not given its answer.
 	// Unless the tool has a result all the same, or only reads, the gate makes it Indeterminate.
 	Unanswered bool
-	Logs       []wire.LogRecord
-	Duration   time.Duration
-	Stats      map[string]int64 // bounded counters: "memory_bytes", "host_calls", ...
+	// Changed says that a request which may have changed something was answered. When the tool was ended before it could say
+	// anything, and does more than read, the gate makes it Indeterminate; to a fault of the tool's own it adds that.
+	Changed  bool
+	Logs     []wire.LogRecord
+	Duration time.Duration
+	Stats    map[string]int64 // bounded counters: "memory_bytes", "host_calls", ...
 }
 
 // reading is the result, read strictly.

@@ -95,10 +95,15 @@ func (p *PluginHTTP) chain(ctx context.Context, req wire.HTTPRequest, body []byt
 		}
 		location := resp.Header.Get("Location")
 		if req.NoRedirect || location == "" || !redirects(resp.StatusCode) {
+			p.answered(x.method, resp.StatusCode)
 			return p.finish(ctx, x, resp)
 		}
 		discard(resp)
-		if !safe(x.method) && !toGet(resp.StatusCode, x.method) {
+		switch {
+		case safe(x.method):
+		case toGet(resp.StatusCode, x.method):
+			p.answered(x.method, resp.StatusCode)
+		default:
 			sent.Store(false) // it is to be done elsewhere, so it was not done here
 		}
 		if p.namesSecret(location) { // no part of which may be told or be on record
@@ -188,6 +193,14 @@ func (x exchange) watched(ctx context.Context) context.Context {
 // safe reports a method that asks for no change. Source: RFC 9110 section 9.2.1.
 func safe(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
+}
+
+// answered notes the answer to a request at its last hop. One of 400 to 499 says that the request was not done.
+// Source: RFC 9110 section 15.5.
+func (p *PluginHTTP) answered(method string, status int) {
+	if !safe(method) && (status < 400 || status >= 500) {
+		p.changed.Store(true)
+	}
 }
 
 // record writes the audit record of one decision.

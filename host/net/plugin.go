@@ -50,6 +50,7 @@ type PluginHTTP struct {
 	end      context.CancelFunc
 
 	unanswered atomic.Bool
+	changed    atomic.Bool
 
 	mu      sync.Mutex // guards what follows
 	lanes   map[string]*lane
@@ -106,6 +107,10 @@ func (p *PluginHTTP) Close() {
 // redirect that keeps the method says that nothing was done; one that makes a GET of a POST does not. It may be called at any
 // time; what is still running does not count.
 func (p *PluginHTTP) Unanswered() bool { return p.unanswered.Load() }
+
+// Changed reports that a request which may have changed something was answered, and not with a refusal (400 to 499). A redirect
+// that makes a GET of a POST answers it; one that keeps the method does not. It may be called at any time.
+func (p *PluginHTTP) Changed() bool { return p.changed.Load() }
 
 // Remedy is what the operator would type or edit so that the request that was refused last is let through; empty when
 // nothing was refused, when nothing helps, and when said, the words of the call's own end, does not hold those of the refusal:

@@ -161,3 +161,55 @@ func TestARequestThatIsGivenUpWasSent(t *testing.T) {
 		})
 	}
 }
+
+// What was answered was done, unless the answer says that it was refused.
+func TestAnAnswerToARequestThatMayChangeSomethingIsNoted(t *testing.T) {
+	for name, c := range map[string]struct {
+		method, path string
+		changed      bool
+	}{
+		"done":                             {"POST", "/", true},
+		"done, by another method":          {"DELETE", "/", true},
+		"failed on the way":                {"POST", "/500", true},
+		"refused":                          {"POST", "/404", false},
+		"looked at":                        {"GET", "/", false},
+		"no answer":                        {"POST", "/hang-up", false},
+		"done, and the page beside it not": {"POST", "/303/404", true},
+		"done, and led elsewhere":          {"POST", "/303/refused", true},
+		"passed on, and done":              {"POST", "/307/", true},
+		"passed on, and refused":           {"POST", "/307/404", false},
+		"passed on, to where it may not":   {"POST", "/307/refused", false},
+		"looked at, and passed on":         {"GET", "/307/", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.name("a.example", public)
+			w.name("inside.example", "10.0.0.1")
+			mux := http.NewServeMux()
+			mux.HandleFunc("/", say("done"))
+			mux.HandleFunc("/hang-up", hangUp(t, ""))
+			for path, status := range map[string]int{"/404": 404, "/500": 500} {
+				mux.HandleFunc(path, func(out http.ResponseWriter, _ *http.Request) { out.WriteHeader(status) })
+			}
+			for prefix, status := range map[string]int{"/303": 303, "/307": 307} {
+				mux.HandleFunc(prefix+"/", func(out http.ResponseWriter, in *http.Request) {
+					to := in.URL.Path[len(prefix):]
+					if to == "/refused" {
+						to = "http://inside.example/"
+					}
+					sends(status, to)(out, in)
+				})
+			}
+			w.serve(public+":80", mux.ServeHTTP)
+			p := plugin(t, w.gate(nil), anywhere(t))
+			do(t, p, wire.HTTPRequest{Method: c.method, URL: "http://a.example" + c.path}, "")
+			if p.Changed() != c.changed {
+				t.Errorf("changed: %v", p.Changed())
+			}
+			do(t, p, wire.HTTPRequest{Method: "GET", URL: "http://a.example/"}, "")
+			if p.Changed() != c.changed {
+				t.Errorf("after a look: %v", p.Changed())
+			}
+		})
+	}
+}

@@ -60,6 +60,9 @@ func (s *Session) unanswered() bool {
 	return s.dropped || s.opt.HTTP != nil && s.opt.HTTP.Unanswered()
 }
 
+// changed reports that a request which may have changed something was answered.
+func (s *Session) changed() bool { return s.opt.HTTP != nil && s.opt.HTTP.Changed() }
+
 // changes reports a method that may change something. Source: RFC 9110 section
 // 9.2.1.
 func changes(method string) bool {

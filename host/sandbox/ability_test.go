@@ -22,6 +22,8 @@ func (d doer) Do(ctx context.Context, r wire.HTTPRequest, body []byte) (wire.HTT
 
 func (doer) Unanswered() bool { return false }
 
+func (doer) Changed() bool { return false }
+
 // frame lays out one frame of parts that fit.
 func frame(header, body string) []byte {
 	f, err := wire.EncodeFrame([]byte(header), []byte(body))

@@ -48,7 +48,7 @@ func (a *Adapter) Invoke(ctx context.Context, call effect.Call) effect.Outcome {
 	}
 	ended := a.read(call, out)
 	ended.Logs, ended.Duration, ended.Stats = logsOf(out), out.Stats.Duration, out.Stats.Map()
-	ended.Unanswered = out.Unanswered
+	ended.Unanswered, ended.Changed = out.Unanswered, out.Changed
 	return ended
 }
 

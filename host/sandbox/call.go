@@ -191,7 +191,7 @@ func (p *Plugin) enter(ctx context.Context, code *machine, export string, input 
 // their weight: the context, the rule this package saw broken, the engine, the
 // return code, the output.
 func (st *callState) outcome(ctx context.Context, rc uint32, err error) Outcome {
-	out := Outcome{Entered: st.entered, Stats: st.session.Stats(), Logs: st.session.Logs(), Unanswered: st.session.unanswered()}
+	out := Outcome{Entered: st.entered, Stats: st.session.Stats(), Logs: st.session.Logs(), Unanswered: st.session.unanswered(), Changed: st.session.changed()}
 	out.Stats.MemoryPeak = int64(st.mem.peak)
 	out.Stats.Fuel = st.fuel
 	switch {

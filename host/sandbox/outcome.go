@@ -52,7 +52,9 @@ type Outcome struct {
 	// Unanswered says that a request which may have changed something went out,
 	// and that the guest was not given its answer.
 	Unanswered bool
-	Stats      Stats
+	// Changed says that a request which may have changed something was answered.
+	Changed bool
+	Stats   Stats
 	// Logs are the guest's log lines, bounded and escaped, in order.
 	Logs []wire.LogRecord
 }

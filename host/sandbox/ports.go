@@ -68,4 +68,7 @@ type HTTPDoer interface {
 	// Unanswered reports that an exchange ended with a fault or an error after a request of it that may have changed
 	// something had gone out. It is asked when the call is over.
 	Unanswered() bool
+	// Changed reports that a request that may have changed something was answered, and not with a refusal. It is asked when the
+	// call is over.
+	Changed() bool
 }

@@ -15,6 +15,11 @@ type silent struct{ doer }
 
 func (silent) Unanswered() bool { return true }
 
+// changing is a network of which a request was answered.
+type changing struct{ doer }
+
+func (changing) Changed() bool { return true }
+
 func TestTheAdapterTellsOfAnUnansweredRequest(t *testing.T) {
 	e := open(t, sandbox.Config{})
 	answers := doer(func(context.Context, wire.HTTPRequest, []byte) (wire.HTTPReply, []byte, error) {
@@ -30,18 +35,22 @@ func TestTheAdapterTellsOfAnUnansweredRequest(t *testing.T) {
 		reply      string
 		status     effect.Status
 		unanswered bool
+		changed    bool
 	}{
-		"answered":             {answers, fault, effect.Failed, false},
-		"a fault":              {silent{answers}, fault, effect.Failed, true},
-		"no reply of its form": {silent{answers}, `{}`, effect.Failed, true},
-		"no more time":         {silent{waits}, fault, effect.TimedOut, true},
+		"looked":                  {answers, fault, effect.Failed, false, false},
+		"a fault":                 {silent{answers}, fault, effect.Failed, true, false},
+		"no reply of its form":    {silent{answers}, `{}`, effect.Failed, true, false},
+		"no more time":            {silent{waits}, fault, effect.TimedOut, true, false},
+		"answered":                {changing{answers}, fault, effect.Failed, false, true},
+		"answered, and no reply":  {changing{answers}, `{}`, effect.Failed, false, true},
+		"answered, and cut short": {changing{waits}, fault, effect.TimedOut, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := sandbox.NewAdapter(toolPlugin(t, e, c.reply, toolNeeds...), sandbox.Ports{HTTP: func(effect.Call) (sandbox.HTTPDoer, func(), error) { return c.http, func() {}, nil }})
 			call := demoCall(t)
 			call.Deadline = time.Now().Add(time.Second)
-			if out := a.Invoke(t.Context(), call); out.Status != c.status || out.Unanswered != c.unanswered {
-				t.Errorf("%s (%s), unanswered %v: %s", out.Status, out.Reason, out.Unanswered, out.Detail)
+			if out := a.Invoke(t.Context(), call); out.Status != c.status || out.Unanswered != c.unanswered || out.Changed != c.changed {
+				t.Errorf("%s (%s), unanswered %v, changed %v: %s", out.Status, out.Reason, out.Unanswered, out.Changed, out.Detail)
 			}
 		})
 	}

@@ -54,6 +54,7 @@ func reasonWords(reason string) string {
 		"arguments_schema":       "the arguments do not fit the tool's schema",
 		"tool_not_found":         "there is no such tool in the core",
 		"request_unanswered":     "a request of it that may have changed something went out, and no whole answer came",
+		"request_answered":       "a request of it that may have changed something was answered, and it ended before it could say what came of it",
 		"not_recorded":           "it could not be recorded, so it did not run",
 
 		"missing_durable_owner":        "nobody owns it: its owner row is gone",
