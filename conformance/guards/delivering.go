@@ -11,6 +11,8 @@ func delivering() []guard {
 		{"an-intent-for-each-reply", "host/turn/run.go", "owed := x.deliveries(a, end)", "owed := []Delivery(nil)", inTurn, "TestAConversationIsOwedItsReplyOnceAndAnOperatorNothing"},
 		{"unknown-is-not-replayed", "host/outbox/send.go", "case s.Idempotent() && d.Attempts < maxAttempts:", "case d.Attempts < maxAttempts:", inOutbox, "TestWhatMayHaveLeftIsSentAgainOnlyOverAnIdempotentChannel"},
 		{"unknown-under-another-sender", "host/outbox/send.go", "if before.Attempts > 0 && before.Idempotent && !s.Idempotent() {", "if before.Attempts < 0 {", inOutbox, "TestWhatMayHaveLeftIsNotSentOverAnotherSender"},
+		{"unknown-when-its-sender-hangs", "host/outbox/send.go", "case <-patience.C:", "case <-make(chan time.Time):", inOutbox, "TestASenderThatHeedsNoEndIsGivenUp"},
+		{"senders-that-hang-are-bounded", "host/outbox/worker.go", "if out.Load() >= maxHanging {", "if false {", inOutbox, "TestASenderThatHeedsNoEndIsGivenUp"},
 		{"unknown-after-a-crash", "store/internal/rule/delivery.go", "if d.State == outbox.Claimed || d.Idempotent {", "if d.State.Held() {", inSQLite, steps + "what_may_have_left_is_not_queued_again,_unless_its_channel_is_idempotent"},
 		{"written-before-it-is-sent", "host/outbox/send.go", "\tif err != nil || how != Written {\n", "\tif false {\n", inOutbox, "TestNothingIsSentThatIsNotWrittenDownFirst"},
 		{"woken-by-a-turn", "host/turn/run.go", "\t\t\tx.cfg.Owed(d.Channel)\n", "\t\t\t_ = d\n", inTurn, "TestAConversationIsOwedItsReplyOnceAndAnOperatorNothing"},

@@ -24,6 +24,8 @@ func tasking() []guard {
 		{"cursor-ahead-is-pulled-back", "store/internal/rule/task.go", "return Millis(cursor).After(Millis(now.Add(MaxAhead)))", "return Millis(cursor).IsZero() && now.IsZero()", inTask, "TestAClockThatWasAheadSilencesNoSchedule"},
 		{"cursor-ahead-in-a-table", "store/sqlite/schedule.go", "AND schedule = ? AND cursor_at > ?`,", "AND schedule = ? AND cursor_at < -?`,", inSQLite, steps + "a_cursor_from_a_wrong_clock_is_pulled_back"},
 		{"told-once", "store/memory/task.go", "w.Session != t.rec.Session || w.Notice != task.Waiting ||", "w.Session != t.rec.Session ||", inMemory, steps + "the_end_of_a_task_is_told_once,_with_its_message"},
+		{"lost-when-its-runner-hangs", "host/task/work.go", "case <-patience.C:", "case <-make(chan time.Time):", inTask, "TestARunnerThatHeedsNoEndIsGivenUp"},
+		{"runners-that-hang-are-bounded", "host/task/worker.go", "if int(w.hanging[kind].Load()) >= w.cfg.Most {", "if false {", inTask, "TestARunnerThatHeedsNoEndIsGivenUp"},
 		{"beaten-while-it-runs", "host/task/work.go", "beating.Go(func() { w.beat(run, k, cancel, quit) })", "", inTask, "TestALongTaskKeepsItsClaim"},
 		{"approved-plan-of-a-task", "host/exec/background.go", "if plan.Digest(string(told.Arguments)) != t.Digest {", "if false {", inExec, "TestABackgroundProgramIsHeldToItsApproval"},
 		{"uncertain-before-cancelled", "host/schedules.go", "\t\treturn h.taskUncertain(ctx, \"turn_uncertain\", err.Error())", "\t\treturn h.taskFailed(ctx, \"turn_uncertain\", err.Error())", inHost, "TestACancelledRunHidesNothingUncertain"},

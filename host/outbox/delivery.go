@@ -69,6 +69,7 @@ const (
 	ReasonAttempts      = "attempts_used"  // it was tried as often as it may be
 	ReasonSenderChanged = "sender_changed" // it may have left over an idempotent sender, and the one of now is none
 	ReasonSenderFault   = "sender_fault"   // the sender broke down
+	ReasonSenderHangs   = "sender_hangs"   // the sender did not come back when its time was over
 	ReasonNoAnswer      = "no_answer"      // the sender does not say whether it was taken
 	ReasonRefused       = "refused"        // the channel refuses it, without a code
 	ReasonNotTaken      = "not_taken"      // the channel did not take it now, without a code

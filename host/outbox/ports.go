@@ -92,7 +92,7 @@ type Receipt struct {
 	Reason  string        // a stable code without payload, at most 64 bytes of it are kept
 }
 
-// Sender sends over one channel instance. A [Worker] calls it from one goroutine.
+// Sender sends over one channel instance. A [Worker] calls it once at a time, but for attempts that were given up.
 type Sender interface {
 	// Channel is the instance, as deliveries name it.
 	Channel() string
@@ -100,7 +100,8 @@ type Sender interface {
 	// attempts go on. Who is not certain says false.
 	Idempotent() bool
 	// Send tries once. key is the delivery's id and the same in each attempt. When ctx ends it returns soon, and says
-	// Unsure unless it knows better. A panic counts as Unsure.
+	// Unsure unless it knows better. A panic counts as Unsure, and so does what has not come back some seconds after that:
+	// it is given up, and a later attempt may begin beside it.
 	Send(ctx context.Context, key id.Delivery, d Delivery) Receipt
 }
 

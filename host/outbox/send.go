@@ -4,14 +4,16 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/host/event"
 	"github.com/b3abf3ee/portcullis/host/lease"
 )
 
-// next claims one delivery of the sender's channel and sees it through; false when none is due.
-func (w *Worker) next(ctx context.Context, s Sender) (bool, error) {
+// next claims one delivery of the sender's channel and sees it through; false when none is due. out counts attempts that have
+// not come back.
+func (w *Worker) next(ctx context.Context, s Sender, out *atomic.Int32) (bool, error) {
 	claim := lease.Claim{Token: w.cfg.IDs.Lease(), Epoch: w.cfg.Epoch, Expires: w.cfg.Clock().Add(hold)}
 	d, found, err := w.cfg.Queue.ClaimDelivery(ctx, s.Channel(), claim)
 	if err != nil || !found {
@@ -35,17 +37,13 @@ func (w *Worker) next(ctx context.Context, s Sender) (bool, error) {
 		// It was sent over a channel that tells a second copy from a first, and may have arrived: this one does not tell.
 		return true, w.settle(write, d, Settlement{State: Unknown, Reason: ReasonSenderChanged})
 	}
-	r := attempt(ctx, s, d)
+	r := attempt(ctx, s, d, out)
 	return true, w.settle(write, d, w.judge(s, d, r))
 }
 
-// attempt asks the sender once, in bounded time.
-func attempt(ctx context.Context, s Sender, d Delivery) (r Receipt) {
-	defer func() {
-		if v := recover(); v != nil {
-			r = Receipt{Verdict: Unsure, Reason: ReasonSenderFault}
-		}
-	}()
+// attempt asks the sender once, in bounded time. One that goes on when that is over is given up: nobody knows what became of the
+// delivery then, and what it says later is heard by nobody.
+func attempt(ctx context.Context, s Sender, d Delivery, out *atomic.Int32) Receipt {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTime)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { // a shutdown leaves it a little more time
@@ -53,7 +51,34 @@ func attempt(ctx context.Context, s Sender, d Delivery) (r Receipt) {
 		cancel()
 	})
 	defer stop()
-	return s.Send(bounded, d.ID, d)
+	said := make(chan Receipt, 1)
+	out.Add(1)
+	go func() { // ends with the sender
+		defer out.Add(-1)
+		said <- send(bounded, s, d)
+	}()
+	select {
+	case r := <-said:
+		return r
+	case <-bounded.Done():
+	}
+	patience := time.NewTimer(grace)
+	defer patience.Stop()
+	select {
+	case r := <-said:
+		return r
+	case <-patience.C:
+		return Receipt{Verdict: Unsure, Reason: ReasonSenderHangs}
+	}
+}
+
+func send(ctx context.Context, s Sender, d Delivery) (r Receipt) {
+	defer func() {
+		if v := recover(); v != nil {
+			r = Receipt{Verdict: Unsure, Reason: ReasonSenderFault}
+		}
+	}()
+	return s.Send(ctx, d.ID, d)
 }
 
 // judge turns a receipt into what is written.

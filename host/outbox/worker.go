@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/host/id"
@@ -14,8 +15,11 @@ const (
 	poll     = time.Second      // between two looks at an empty queue that nobody wakes a lane for
 	sweep    = time.Minute      // between two looks for claims that are over and channels that nobody serves
 	sendTime = 30 * time.Second // one attempt
-	grace    = 5 * time.Second  // what an attempt under way, and writing down what became of it, may take after a shutdown
+	grace    = 5 * time.Second  // what an attempt under way, one whose time is over, and writing down what became of it may take after that
 	hold     = sendTime + grace + 30*time.Second
+	// maxHanging bounds how many attempts of one sender may go on after they were given up: then it is asked nothing more until
+	// one of them ends.
+	maxHanging = 4
 	// maxChannels bounds how many unserved channels are looked at.
 	maxChannels = 100
 )
@@ -61,7 +65,8 @@ func (w *Worker) Wake(channel string) {
 }
 
 // Run works until ctx ends, one lane for each channel, and returns when every lane is done: an attempt under way gets a
-// few seconds more and is settled, what was only claimed is given back. A store that fails is waited for and logged; it
+// few seconds more and is settled, what was only claimed is given back. A sender that heeds no context is given up, its delivery
+// settled as one of which nobody knows; its goroutine ends when it does, and outlives Run if need be. A store that fails is waited for and logged; it
 // never makes a lane send without having written that it does.
 func (w *Worker) Run(ctx context.Context) {
 	var lanes sync.WaitGroup
@@ -74,8 +79,19 @@ func (w *Worker) Run(ctx context.Context) {
 
 // lane sends what is due on one channel, one after the other.
 func (w *Worker) lane(ctx context.Context, s Sender) {
+	var out atomic.Int32
+	told := false
 	for ctx.Err() == nil {
-		did, err := w.next(ctx, s)
+		if out.Load() >= maxHanging {
+			if !told {
+				w.cfg.Log.Warn("a channel takes nothing: its sender does not come back from earlier attempts", "channel", s.Channel())
+			}
+			told = true
+			rest(ctx, poll, nil)
+			continue
+		}
+		told = false
+		did, err := w.next(ctx, s, &out)
 		if err != nil && ctx.Err() == nil {
 			w.cfg.Log.Warn("a delivery could not be worked on", "channel", s.Channel(), "error", err)
 		}

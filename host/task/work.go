@@ -25,12 +25,16 @@ func (w *Worker) work(ctx context.Context, k Task) error {
 	w.cfg.Log.Info("a task begins", "task", k.ID, "kind", k.Kind, "title", k.Title)
 	beating.Go(func() { w.beat(run, k, cancel, quit) })
 	j := &job{w: w, key: k}
-	out := w.run(run, k, j)
+	out, whole := w.await(run, k, j)
 	j.close()
 	close(quit)
 	beating.Wait()
-	if errors.Is(context.Cause(run), errLost) {
+	switch {
+	case errors.Is(context.Cause(run), errLost):
 		return stood(Stale, nil)
+	case !whole:
+		w.cfg.Log.Warn("a task was told to end and goes on: it is lost when its claim is over", "task", k.ID, "kind", k.Kind)
+		return nil
 	}
 	end := End{State: out.State, Reason: out.Reason, Summary: out.Summary, At: w.cfg.Clock()}
 	switch {
@@ -48,6 +52,31 @@ func (w *Worker) work(ctx context.Context, k Task) error {
 	defer stop()
 	w.cfg.Log.Info("a task has ended", "task", k.ID, "state", end.State, "reason", end.Reason)
 	return stood(w.cfg.Queue.FinishTask(write, k.ID, k.Claim, end, w.record(event.TaskFinished)))
+}
+
+// await is run, but for a runner that goes on for longer than its cleanup may take after ctx has ended: it is given up.
+func (w *Worker) await(ctx context.Context, k Task, c Control) (out Outcome, whole bool) {
+	done := make(chan Outcome, 1)
+	go func() { done <- w.run(ctx, k, c) }() // ends with the runner
+	select {
+	case out = <-done:
+		return out, true
+	case <-ctx.Done():
+	}
+	patience := time.NewTimer(cleanup)
+	defer patience.Stop()
+	select {
+	case out = <-done:
+		return out, true
+	case <-patience.C:
+	}
+	hanging := w.hanging[k.Kind]
+	hanging.Add(1)
+	go func() { // ends with the runner
+		<-done
+		hanging.Add(-1)
+	}()
+	return Outcome{}, false
 }
 
 // run asks the runner of the task's kind, once.

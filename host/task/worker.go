@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/host/event"
@@ -20,6 +21,8 @@ const (
 	BeatTime = 2 * time.Second
 	// grace is what writing down the end of a task may take.
 	grace = 10 * time.Second
+	// cleanup is what a runner may take when it was told to end: longer than a turn or a program takes for that.
+	cleanup = 40 * time.Second
 )
 
 // DefaultMost is how many tasks of one kind a worker runs at once.
@@ -42,6 +45,8 @@ type Config struct {
 type Worker struct {
 	cfg   Config
 	woken map[Kind]chan struct{}
+
+	hanging map[Kind]*atomic.Int32 // runners that go on after they were given up
 }
 
 // NewWorker returns a Worker.
@@ -49,8 +54,9 @@ func NewWorker(cfg Config) *Worker {
 	if cfg.Most <= 0 {
 		cfg.Most = DefaultMost
 	}
-	w := &Worker{cfg: cfg, woken: map[Kind]chan struct{}{}}
+	w := &Worker{cfg: cfg, woken: map[Kind]chan struct{}{}, hanging: map[Kind]*atomic.Int32{}}
 	for kind := range cfg.Runners {
+		w.hanging[kind] = new(atomic.Int32)
 		w.woken[kind] = make(chan struct{}, 1)
 	}
 	return w
@@ -67,7 +73,8 @@ func (w *Worker) Wake() {
 }
 
 // Run works until ctx ends, and returns when nothing of it runs any more: each task under way is told to end and has its
-// end written; no further one is begun. A store that fails is waited for and logged; it never makes a task run that was not
+// end written; no further one is begun. A runner that goes on all the same is given up: its task is lost when its claim is over,
+// or by the next host, and its goroutine ends when it does. A store that fails is waited for and logged; it never makes a task run that was not
 // claimed.
 func (w *Worker) Run(ctx context.Context) {
 	var all sync.WaitGroup
@@ -88,6 +95,11 @@ func (w *Worker) serve(ctx context.Context, kind Kind) {
 		case places <- struct{}{}:
 		case <-ctx.Done():
 			return
+		}
+		if int(w.hanging[kind].Load()) >= w.cfg.Most { // as many more would run beside those that are to be
+			<-places
+			rest(ctx, poll, nil)
+			continue
 		}
 		k, found, err := w.claim(ctx, kind)
 		if err != nil && ctx.Err() == nil {

@@ -446,3 +446,69 @@ func TestAModelReadsOnlyWhatTheTaskSaid(t *testing.T) {
 		}
 	}
 }
+
+// A runner that heeds no context holds no place, no shutdown and no claim: its task is lost, and what it says later changes nothing.
+func TestARunnerThatHeedsNoEndIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		keys := []id.Task{w.queue(), w.queue(), w.queue(), w.queue()}
+		release := make(chan struct{})
+		end := w.run(w.store, func(ctx context.Context, k task.Task, c task.Control) task.Outcome {
+			<-release
+			return task.Outcome{State: task.Succeeded}
+		}, w.epoch)
+		pass(time.Second)
+		for _, key := range keys[:2] {
+			if _, how, err := w.store.CancelTask(t.Context(), w.by, "", key, w.record(event.TaskCancelAsked)); how != task.CancelNoted || err != nil {
+				t.Fatal(how, err)
+			}
+		}
+		pass(3 * time.Minute)
+		for _, key := range keys[:2] {
+			if is := w.is(key); is.State != task.Lost || is.Reason != task.ReasonLeaseExpired {
+				t.Errorf("%+v", is)
+			}
+		}
+		if is := w.is(keys[3]); is.State != task.Queued { // two go on already, and the third may have begun before the second did
+			t.Errorf("%+v", is)
+		}
+		close(release)
+		pass(2 * time.Second)
+		for _, key := range keys[:2] {
+			if is := w.is(key); is.State != task.Lost {
+				t.Errorf("%+v", is)
+			}
+		}
+		for _, key := range keys[2:] {
+			if is := w.is(key); is.State != task.Succeeded {
+				t.Errorf("%+v", is)
+			}
+		}
+		end()
+	})
+}
+
+func TestAShutdownWaitsForNoRunnerThatHeedsNone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		key := w.queue()
+		release := make(chan struct{})
+		defer close(release)
+		end := w.run(w.store, func(context.Context, task.Task, task.Control) task.Outcome {
+			<-release
+			return task.Outcome{State: task.Succeeded}
+		}, w.epoch)
+		pass(time.Second)
+		began := time.Now()
+		end()
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("the shutdown took %s", took)
+		}
+		if _, err := w.store.RecoverTasks(t.Context(), w.ids.Epoch(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if is := w.is(key); is.State != task.Lost || is.Reason != task.ReasonHostGone {
+			t.Errorf("%+v", is)
+		}
+	})
+}
