@@ -51,10 +51,18 @@ fix:
 wasip1:
     GOOS=wasip1 GOARCH=wasm go build -o /dev/null {{ guest_trees }}
 
-# the race detector over every package that touches goroutines, without the tests that do one thing after the other some
-# hundred times and that `just test` runs
+# tests without a goroutine of their own, in which the race detector takes its time and finds nothing
+one_by_one := "TestADamagedEntryIsMadeAnew TestLoadsOfAGoPluginLeaveNothing TestEvictionsOfGoPluginsLeaveNothing " + \
+    "TestTenThousandLoadsLeaveNothing TestAMillionTokensNeverExceedAWindow TestNoVocabularyNeedsMoreThanTheEstimate " + \
+    "TestWhatIsRememberedIsWhatIsStored TestTamperingWithTheAuditIsFound TestModel TestTwin " + \
+    "TestMeteredGuestsOfAllLanguagesAnswerAlike TestGoGuestsStartFresh TestImagesRestoreEveryByte TestTheSystemStopsTheCompiler " + \
+    "TestCraftedFramesStayWithinTheStack TestACompileBombCostsItsLimitOnce TestACallMovesABoundedAmountOfValues " + \
+    "TestHostWorkSpendsFuel TestNothingSecretIsLeftWhereStderrBegins TestNothingSecretOfAGuestIsCutThrough"
+
+# the race detector over every package that touches goroutines, without the tests that do one thing after the other and that
+# `just test` runs
 race:
-    CGO_ENABLED=1 go test -race -timeout 20m -skip '^(TestADamagedEntryIsMadeAnew|TestLoadsOfAGoPluginLeaveNothing|TestEvictionsOfGoPluginsLeaveNothing|TestAMillionTokensNeverExceedAWindow|TestNoVocabularyNeedsMoreThanTheEstimate|TestWhatIsRememberedIsWhatIsStored|TestTenThousandLoadsLeaveNothing|TestTamperingWithTheAuditIsFound|TestModel|TestTwin)$' $(just goroutine-packages)
+    CGO_ENABLED=1 go test -race -timeout 20m -skip '^({{ replace(one_by_one, " ", "|") }})$' $(just goroutine-packages)
 
 # packages whose code starts goroutines, takes locks or uses atomics
 goroutine-packages:
