@@ -349,3 +349,45 @@ func TestAStoreThatFailsIsAnError(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// What one summary could not stand for is said to every later model, as if there were no summary.
+func TestASummaryWithAGapSaysSo(t *testing.T) {
+	const left = "\n[Some earlier messages are left out here.]"
+	for name, c := range map[string]struct {
+		window int
+		say    func(w *world)
+	}{
+		"more than is read of a session": {200_000, func(w *world) {
+			said := []provider.Message{provider.User("the very first question")}
+			for i := range 450 {
+				said = append(said, provider.Assistant(provider.Text(fmt.Sprint("answer ", i))))
+			}
+			w.say(said...)
+		}},
+		"more than one request holds": {8_000, func(w *world) { w.say(exchanges(60, 300)...) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.writer.do = func(_ context.Context, before string, _ []provider.Message, _ int) (string, error) {
+				if strings.Contains(before, "Some earlier messages") {
+					t.Errorf("the writer reads %q", before)
+				}
+				return strings.TrimSpace(before + " what was said"), nil
+			}
+			c.say(w)
+			p := w.prepare(w.open(model(c.window, w.writer)), step(1))
+			for range 2 { // and so does the next summary, for which all was there
+				text := p.Messages[0].Text()
+				if p.Overflow || !p.Compacted || p.Dropped != 0 || !strings.Contains(text, left) || strings.Contains(text, "> [Some") {
+					t.Fatalf("compacted %v, dropped %d, shown: %.300q", p.Compacted, p.Dropped, text)
+				}
+				for !p.Overflow {
+					w.say(exchanges(10, 300)...)
+					if p = w.prepare(w.open(model(c.window, w.writer)), step(1)); p.Compacted {
+						break
+					}
+				}
+			}
+		})
+	}
+}
