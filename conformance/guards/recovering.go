@@ -76,6 +76,8 @@ func recovering() []guard {
 		{"summary-gap-of-what-is-not-read", "host/prompt/compact.go", "gap = gap || c.snapshot.Older", "gap = gap || false", inPrompt, "TestASummaryWithAGapSaysSo"},
 		{"summary-gap-of-what-has-no-room", "host/prompt/compact.go", "material, gap = material[1:], true", "material = material[1:]", inPrompt, "TestASummaryWithAGapSaysSo"},
 		{"summary-gap-is-shown", "host/prompt/fit.go", "f.c.snapshot.Older || gap {", "f.c.snapshot.Older || gap && false {", inPrompt, "TestASummaryWithAGapSaysSo"},
+		{"refused-is-kept", "host/turn/step.go", "\t\tw.refused(ctx, fit.Decision, err)\n", "", inTurn, "TestAModelThatFindsARequestTooLargeIsNotAskedItAgain"},
+		{"refused-is-not-sent-again", "host/prompt/observe.go", "if o.Overflow && k.Samples >= refusedMark {", "if false {", inPrompt, "TestWhatAModelRefusedIsNotSentAgain"},
 		{"note-told", "host/prompt/fit.go", "text += f.c.note", "text += \"\"", inPrompt, "TestAModelIsToldOnceWhatEarlierTurnsLeft"},
 		{"notices-in-the-window", "host/turn/notice.go", "if left := room - b.Len() - len(end); len(said) > left {", "if left := room; false {", inTurn, "TestATurnIsToldAsMuchAsItsModelHasRoomFor"},
 		{"notices-hidden-before-cut", "host/turn/notice.go", "said := quoted(hide(n.Summary))", "said := quoted(n.Summary)", inTurn, "TestWhatIsCutOfANoticeWasHiddenFirst"},

@@ -391,3 +391,52 @@ func TestASummaryWithAGapSaysSo(t *testing.T) {
 		})
 	}
 }
+
+// What a model refused as too large is not sent to it again, however often it is kept back, nor is anything larger.
+func TestWhatAModelRefusedIsNotSentAgain(t *testing.T) {
+	w := newWorld(t)
+	s := step(1)
+	s.System = strings.Repeat("Some words of a system prompt. ", 600)
+	small := model(8_192, nil)
+	c := w.open(small)
+	first := w.prepare(c, s)
+	if first.Overflow || c.Refused(t.Context(), first.Decision) != nil {
+		t.Fatalf("%+v", first)
+	}
+	if again := w.prepare(c, s); !again.Overflow {
+		t.Error("the same turn sends it again")
+	}
+	for range 30 {
+		w.end()
+		w.begin()
+		if p := w.prepare(w.open(small), s); !p.Overflow {
+			t.Fatalf("it is sent again: %+v", p)
+		}
+	}
+	larger := s
+	larger.System += "And more of it."
+	if p := w.prepare(w.open(small), larger); !p.Overflow {
+		t.Error("a larger one is sent")
+	}
+	// A smaller one is, and what the model says of those counts from then on.
+	less := step(1)
+	less.System = strings.Repeat("Some words of a system prompt. ", 300)
+	for range 60 {
+		w.end()
+		w.begin()
+		c = w.open(small)
+		p := w.prepare(c, less)
+		if p.Overflow {
+			t.Fatalf("a smaller one is not sent: %+v", p)
+		}
+		if err := c.Observe(t.Context(), report(p.Decision, 2_000)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p := w.prepare(w.open(small), s); p.Overflow {
+		t.Errorf("after sixty reports of smaller ones: %+v", p)
+	}
+	if err := c.Refused(t.Context(), "dec_none"); err == nil {
+		t.Error("a decision of nobody was refused")
+	}
+}

@@ -55,7 +55,7 @@ const (
 
 // Calibration is what a model's reports say about our estimates, per model.
 type Calibration struct {
-	Samples int64
+	Samples int64   // reports; from [refusedMark] on the model has refused a request as too large since
 	Ratio   float64 // tokens reported for each one estimated, the highest of late; meaningless without samples
 }
 
@@ -68,6 +68,7 @@ type Observation struct {
 	Provider     string // the model's full name
 	Estimate     int    // of the whole prompt, before calibration
 	Overflow     bool   // nothing was sent and nothing reported: it would fit a model that has reported nothing
+	Refused      int    // the tokens that the request was to fit into, when the model refused it as too large; else 0
 	Usage        provider.Usage
 	FinishReason string
 	RequestID    string // the vendor's, may be empty

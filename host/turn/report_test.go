@@ -132,3 +132,23 @@ func TestAVendorsSentenceShowsNoSecret(t *testing.T) {
 		}
 	}
 }
+
+// A request that a model took to be too large is not sent to it a second time: the next turn says itself that it does not fit.
+func TestAModelThatFindsARequestTooLargeIsNotAskedItAgain(t *testing.T) {
+	asked := 0
+	w := newWorld(t, func(context.Context, int, provider.Request) (provider.Response, error) {
+		asked++
+		return provider.Response{}, &provider.Error{Kind: provider.KindContextOverflow, Provider: "test"}
+	})
+	w.plan.System = strings.Repeat("Some words of a system prompt. ", 6_000)
+	x := turn.New(w.cfg)
+	for n, want := range []string{"provider_context_overflow", "context_overflow", "context_overflow", "context_overflow", "context_overflow"} {
+		res, err := x.Run(t.Context(), ask(strings.Repeat("x", n)+"go"), turn.Observer{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.want(res, turn.Failed, want); asked != 1 {
+			t.Fatalf("asked %d times", asked)
+		}
+	}
+}

@@ -86,6 +86,7 @@ func (w *work) step(ctx context.Context) (end ending, done bool) {
 		err = failpoint.Hit("turn.answered")
 	}
 	if err != nil {
+		w.refused(ctx, fit.Decision, err)
 		return providerEnding(err), true
 	}
 	w.spend(resp.Usage)
@@ -135,6 +136,14 @@ func (w *work) observe(ctx context.Context, d id.Decision, resp provider.Respons
 		Decision: d, Usage: resp.Usage, FinishReason: string(resp.FinishReason), RequestID: w.known().Short(redact.ForDurable, resp.ProviderRequestID, 256),
 	})
 	w.degraded = w.degraded || err != nil
+}
+
+// refused keeps that the model took a request to be too large. That it cannot be kept changes nothing of the turn's end.
+func (w *work) refused(ctx context.Context, d id.Decision, err error) {
+	var bad *provider.Error
+	if errors.As(err, &bad) && bad.Kind == provider.KindContextOverflow {
+		w.degraded = w.conversation.Refused(context.WithoutCancel(ctx), d) != nil || w.degraded
+	}
 }
 
 // summarizer writes summaries with the turn's model, in the model view and at the turn's cost.

@@ -147,7 +147,10 @@ func (p *pair) observe(rt *rapid.T) {
 	}
 	o.Step, o.Usage.Output = rapid.IntRange(1, 3).Draw(rt, "step"), rapid.IntRange(0, 9).Draw(rt, "tokens")
 	o.Overflow = rapid.IntRange(0, 4).Draw(rt, "kept back") == 0
-	o.Usage.Reported = !o.Overflow && rapid.Bool().Draw(rt, "reported")
+	if !o.Overflow && rapid.IntRange(0, 4).Draw(rt, "refused") == 0 {
+		o.Refused = 1500
+	}
+	o.Usage.Reported = !o.Overflow && o.Refused == 0 && rapid.Bool().Draw(rt, "reported")
 	p.decisions = append(p.decisions, o.Decision)
 	p.both(rt, "Observe", func(w *world) (any, error) { return w.observe(o) })
 }

@@ -345,10 +345,25 @@ func observedOnce(t *testing.T, w *world) {
 			t.Errorf("a request that was kept back: %+v, %v", got, err)
 		}
 	}
+	refused := kept
+	refused.Decision, refused.Overflow, refused.Refused = w.ids.Decision(), false, 2999
+	if got, err := w.observe(refused); err != nil || got.Ratio != 3 {
+		t.Errorf("a request that was refused: %+v, %v", got, err)
+	}
+	kept.Decision = w.ids.Decision()
+	if got, err := w.observe(kept); err != nil || got.Ratio != 3 {
+		t.Errorf("one that was kept back after that: %+v, %v", got, err)
+	}
+	if got, err := w.Store.Calibration(w.ctx, "p/m"); err != nil || got.Ratio != 3 {
+		t.Errorf("afterwards it is %+v, %v", got, err)
+	}
 	for name, bad := range map[string]func(*prompt.Observation){
 		"no decision":  func(o *prompt.Observation) { o.Decision = "" },
 		"unknown turn": func(o *prompt.Observation) { o.Turn = w.ids.Turn() },
 		"unsent":       func(o *prompt.Observation) { o.Overflow, o.Usage.Reported = true, true },
+		"refused":      func(o *prompt.Observation) { o.Refused, o.Usage.Reported = 1, true },
+		"both":         func(o *prompt.Observation) { o.Refused, o.Overflow = 1, true },
+		"refused less": func(o *prompt.Observation) { o.Refused = -1 },
 		"below zero":   func(o *prompt.Observation) { o.Usage.Output = -1 },
 	} {
 		one := o

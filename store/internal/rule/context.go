@@ -60,9 +60,9 @@ func Observation(o prompt.Observation) error {
 	switch {
 	case o.Decision == "" || o.Session == "" || o.Turn == "" || o.Provider == "" || o.At.IsZero():
 		return errors.New("the observation names no decision, session, turn or model, or has no time")
-	case o.Overflow && u.Reported:
-		return errors.New("the observation reports of a request that was not sent")
-	case o.Estimate < 0 || u.Input < 0 || u.Output < 0 || u.CacheRead < 0 || u.CacheWrite < 0:
+	case (o.Overflow || o.Refused != 0) && u.Reported, o.Overflow && o.Refused != 0:
+		return errors.New("the observation reports of a request that was not sent or was refused")
+	case o.Estimate < 0 || o.Refused < 0 || u.Input < 0 || u.Output < 0 || u.CacheRead < 0 || u.CacheWrite < 0:
 		return errors.New("the observation counts below zero")
 	case len(o.RequestID) > maxVendorBytes || len(o.FinishReason) > maxVendorBytes:
 		return fmt.Errorf("the vendor's request id or reason has more than %d bytes", maxVendorBytes)
