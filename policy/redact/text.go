@@ -27,7 +27,7 @@ func notices(text []byte, first int) []notice {
 		}
 		switch text[i] {
 		case ':':
-			if bytes.HasPrefix(text[i:], []byte("://")) {
+			if i+2 < len(text) && text[i+1] == '/' && text[i+2] == '/' {
 				s.url(i)
 			} else if start, end := telegramAround(text, i); end > 0 {
 				s.found(start, end, "telegram_token", Shape)
@@ -81,6 +81,9 @@ const longestStart = 6
 // none. Every shape has such a byte near its start: "_" or "-" (ghp_, sk-, -----BEGIN), "J" (eyJ), and the second
 // letter of AKIA, ASIA and AIza.
 func (s *scanner) shape(i, from int) int {
+	if len(s.text) <= 16 { // as short as no token is
+		return 0
+	}
 	start := i
 	switch s.text[i] {
 	case '_', '-':
