@@ -2,7 +2,7 @@ package sandbox
 
 // prepareVersion names what read and metered make of a module. It is part of the name of what is kept on disk: a change
 // of the verifier or the meter must raise it, and a test that pins their output says so.
-const prepareVersion = "5"
+const prepareVersion = "6"
 
 // readyModule is a verified, metered module with what the original declared.
 type readyModule struct {

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
+
+	"github.com/b3abf3ee/portcullis/host/sandbox/wasmbin"
 )
 
 // Go's runtime finds the function of a program counter by a table of buckets, one for each 4096 counters
@@ -26,6 +28,9 @@ const (
 
 const sectionData = 11
 
+// stackPointer is the global that Go's linker keeps it in.
+const stackPointer = 0
+
 // segment is an active data segment of memory 0.
 type segment struct {
 	at    int64
@@ -33,7 +38,7 @@ type segment struct {
 }
 
 // trim is wasm without the buckets that nothing reads and without the lines of functions that no stack shows (see
-// trimLines); a binary that Go's linker did not write, or in which anything is not as it writes it, stays as it is.
+// trimLines), and with shorter code; a binary that Go's linker did not write, or in which anything is not as it writes it, stays as it is.
 func trim(wasm []byte) []byte {
 	before, data, after, ok := dataSection(wasm)
 	if !ok {
@@ -60,7 +65,17 @@ func trim(wasm []byte) []byte {
 	body := appendSegments(nil, segmentsFor(memory))
 	out := append(make([]byte, 0, len(wasm)), before...)
 	out = binary.AppendUvarint(append(out, sectionData), uint64(len(body)))
-	return append(append(out, body...), after...)
+	return shorten(append(append(out, body...), after...))
+}
+
+// shorten is wasm with the code of Go's compiler in fewer instructions that do the same. What cannot be read stays as it
+// is: whoever loads it says what is wrong.
+func shorten(wasm []byte) []byte {
+	m, err := wasmbin.Read(wasm, wasmbin.DefaultLimits())
+	if err != nil {
+		return wasm
+	}
+	return m.Shorten(stackPointer).Encode()
 }
 
 // segmentsFor gives the segments that make memory what it is, which begins as zeros: as the linker does, without the

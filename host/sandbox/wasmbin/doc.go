@@ -16,6 +16,8 @@
 // that calls within calls take is counted by an estimate of each function's
 // frame, and bulk instructions on memory that are long are split.
 //
+// [Module.Shorten] is for who builds a module: the same in fewer instructions.
+//
 // # Cost model
 //
 // One instruction costs one unit; structure (block, loop, end, else, nop, drop)

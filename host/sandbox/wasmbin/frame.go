@@ -7,6 +7,9 @@ import "slices"
 const (
 	frameBase = 128 // return address, saved registers, alignment
 	frameSlot = 8
+	// Of many blocks each is a place that several ways lead to, and what they bring there is kept apart.
+	frameBlocks     = 16
+	frameBlockSlots = 3
 )
 
 // MaxUncounted is how many functions whose frames do not count can stand in each
@@ -16,19 +19,22 @@ const MaxUncounted = maxLeaf/costCall + 2
 
 // frame is an estimate of the native stack that a call of the decoded body
 // takes: mostly more than it does, for what compilers write, by a factor of
-// three, and less by at most a third. Code made for the purpose can need far
+// three, and less by at most a half. Code made for the purpose can need far
 // more. Who knows from the engine what frames take sets the bound by that; see
 // Options.StackExport.
 func (p *plan) frame(locals int) int64 {
-	slots, wide := locals, false
+	slots, blocks, wide := locals, 0, false
 	for i := range p.code {
 		switch p.code[i].op {
 		case opLocalSet, opLocalTee, opCall, opCallIndirect:
 			slots++
+		case opBlock:
+			blocks++
 		case opVector:
 			wide = true
 		}
 	}
+	slots += frameBlockSlots * max(0, blocks-frameBlocks)
 	if wide {
 		slots *= 2
 	}

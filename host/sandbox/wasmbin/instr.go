@@ -32,6 +32,7 @@ const (
 	opTableGet       = 0x25
 	opTableSet       = 0x26
 	opLoadFirst      = 0x28
+	opStoreFirst     = 0x36
 	opStoreLast      = 0x3e
 	opMemorySize     = 0x3f
 	opMemoryGrow     = 0x40
@@ -39,7 +40,9 @@ const (
 	opI64Const       = 0x42
 	opF32Const       = 0x43
 	opF64Const       = 0x44
+	opI32Eqz         = 0x45
 	opI32GtU         = 0x4b
+	opI64Eqz         = 0x50
 	opI64LtS         = 0x53
 	opI64GtU         = 0x56
 	opI64GeS         = 0x59
@@ -53,6 +56,7 @@ const (
 	opI64Or          = 0x84
 	opI64Shl         = 0x86
 	opI64ShrU        = 0x88
+	opI32WrapI64     = 0xa7
 	opI64ExtendI32U  = 0xad
 	opSignFirst      = 0xc0
 	opSignLast       = 0xc4
