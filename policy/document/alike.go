@@ -15,7 +15,7 @@ const maxAlike = 1024
 
 // credit is how many bytes of a text may be read in vain before no element is read by the one before it any more. An element
 // that was not read in vain gives back half of its own.
-func credit(raw []byte) int { return len(raw)/4 + 256 }
+func credit(raw []byte) int { return len(raw)/16 + 256 }
 
 // alike reads the element that begins at pos by the tokens from the one at from on, which are the last ones and those of the
 // element before it. It is -1, and nothing is changed, when the text goes another way.
