@@ -1,3 +1,7 @@
+// Fuzzing builds all that a package's tests import anew, and SQLite takes longer than all else.
+
+//go:build !fuzzing
+
 package effect_test
 
 import (
