@@ -57,7 +57,8 @@ one_by_one := "TestADamagedEntryIsMadeAnew TestLoadsOfAGoPluginLeaveNothing Test
     "TestWhatIsRememberedIsWhatIsStored TestTamperingWithTheAuditIsFound TestModel TestTwin " + \
     "TestMeteredGuestsOfAllLanguagesAnswerAlike TestGoGuestsStartFresh TestImagesRestoreEveryByte TestTheSystemStopsTheCompiler " + \
     "TestCraftedFramesStayWithinTheStack TestACompileBombCostsItsLimitOnce TestACallMovesABoundedAmountOfValues " + \
-    "TestHostWorkSpendsFuel TestNothingSecretIsLeftWhereStderrBegins TestNothingSecretOfAGuestIsCutThrough"
+    "TestHostWorkSpendsFuel TestNothingSecretIsLeftWhereStderrBegins TestNothingSecretOfAGuestIsCutThrough " + \
+    "TestASchemaIsPaidFor"
 
 # the race detector over every package that touches goroutines, without the tests that do one thing after the other and that
 # `just test` runs
