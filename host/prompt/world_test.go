@@ -115,7 +115,7 @@ func (w *world) begin() {
 func (w *world) end() {
 	w.t.Helper()
 	at := w.clock.Now()
-	how, err := w.store.Finish(w.t.Context(), turn.Terminal{Turn: w.turn, Session: w.session, Claim: w.claim, Outcome: turn.Completed, At: at},
+	how, err := w.store.Finish(w.t.Context(), turn.Terminal{Turn: w.turn, Session: w.session, Claim: w.claim, Outcome: turn.Completed, Steps: 1, At: at},
 		event.Record{ID: w.ids.Event(), At: at, Kind: event.TurnFinished})
 	if err != nil || how != turn.Written {
 		w.t.Fatal(how, err)

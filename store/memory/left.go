@@ -56,12 +56,12 @@ func (s *Store) unanswered(key id.Session, turns []*running) map[id.Effect]bool 
 	}
 	for _, t := range slices.Backward(turns) {
 		messages := s.sessions[key].messages
-		i := len(messages) - 1
-		for i >= 0 && messages[i].Turn != t.rec.ID {
+		i, oldest := len(messages)-1, max(0, len(messages)-rule.MaxBrokenMessages)
+		for i >= oldest && messages[i].Turn != t.rec.ID {
 			i--
 		}
-		if i < 0 {
-			continue // a direct call, of which no model hears
+		if i < oldest {
+			continue // a direct call, of which no model hears, or too long ago
 		}
 		if seen++; rule.Answered(t.rec.State, t.rec.Steps) || seen > rule.MaxBroken {
 			break

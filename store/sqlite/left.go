@@ -116,12 +116,13 @@ func (s *Store) unanswered(ctx context.Context, rc reach, session id.Session, be
 type brokenOff struct{ turn, role, body string }
 
 // broken are such turns before one, back to a turn that did. They are found by their messages, which lie together: it reads
-// those of these turns and no others.
+// those of these turns and no others, and never more than [rule.MaxBrokenMessages].
 func (s *Store) broken(ctx context.Context, rc reach, session id.Session, before id.Turn) (out []brokenOff, err error) {
-	rows, err := s.reader.rows(ctx, `SELECT m.turn_id, m.role, CASE m.role WHEN 'assistant' THEN m.body ELSE '' END, t.state, t.steps
-		FROM messages m CROSS JOIN turns t ON t.id = m.turn_id
-		WHERE m.session_id = ? AND t.seq < (SELECT u.seq FROM turns u WHERE u.id = ?) AND `+reached("m.session_id")+` ORDER BY m.seq DESC`,
-		string(session), string(before), rc.all, rc.allowed)
+	rows, err := s.reader.rows(ctx, `SELECT few.turn_id, few.role, CASE few.role WHEN 'assistant' THEN few.body ELSE '' END, t.state, t.steps
+		FROM (SELECT n.seq, n.session_id, n.turn_id, n.role, n.body FROM messages n WHERE n.session_id = ? ORDER BY n.seq DESC LIMIT ?) few
+		CROSS JOIN turns t ON t.id = few.turn_id
+		WHERE t.seq < (SELECT u.seq FROM turns u WHERE u.id = ?) AND `+reached("few.session_id")+` ORDER BY few.seq DESC`,
+		string(session), rule.MaxBrokenMessages, string(before), rc.all, rc.allowed)
 	if err != nil {
 		return nil, err
 	}

@@ -76,6 +76,10 @@ func CutOff(reason string) bool { return reason == ReasonHostGone || reason == R
 // MaxBroken is of how many turns, since the last that ended with an answer, calls are looked for that no message answers.
 const MaxBroken = 16
 
+// MaxBrokenMessages is how many of a session's newest messages are looked through for them, whatever the turns are that they are
+// of: more than a prompt reads, and no more the longer a session is.
+const MaxBrokenMessages = 512
+
 // Answered reports a turn that ended as its model wanted: that model saw what turns before left, and its own calls are
 // answered. A turn without a step is a direct call, which had no model.
 func Answered(s turn.State, steps int) bool {
