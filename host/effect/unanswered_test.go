@@ -10,6 +10,15 @@ import (
 	"github.com/b3abf3ee/portcullis/sdk/wire"
 )
 
+// ended is what the gate makes of a tool that ends as out says.
+func ended(t *testing.T, out effect.Outcome, recovery string) effect.Result {
+	t.Helper()
+	f := newFixture(t, "tool.call:*")
+	acting := tool("a.b", adapter(func(context.Context, effect.Call) effect.Outcome { return out }))
+	acting.Recovery = recovery
+	return f.run(`{}`, acting)
+}
+
 // Of whatever ends without a result after a request that nobody answered, nobody knows whether it happened.
 func TestAnUnansweredRequestLeavesTheEffectUncertain(t *testing.T) {
 	ends := map[string]effect.Outcome{
@@ -20,12 +29,7 @@ func TestAnUnansweredRequestLeavesTheEffectUncertain(t *testing.T) {
 		"no result": {Status: effect.Succeeded},
 		"unfit":     {Status: effect.Succeeded, Result: json.RawMessage(`[]`)},
 	}
-	call := func(out effect.Outcome, recovery string) effect.Result {
-		f := newFixture(t, "tool.call:*")
-		acting := tool("a.b", adapter(func(context.Context, effect.Call) effect.Outcome { return out }))
-		acting.Recovery = recovery
-		return f.run(`{}`, acting)
-	}
+	call := func(out effect.Outcome, recovery string) effect.Result { return ended(t, out, recovery) }
 	for name, out := range ends {
 		for _, recovery := range wire.Recoveries() {
 			answered := call(out, recovery)
@@ -53,12 +57,7 @@ func TestAnUnansweredRequestLeavesTheEffectUncertain(t *testing.T) {
 // To be stopped takes nothing back that was answered, and whoever repeats the call should know. What the tool itself says stands,
 // and with it that something may have been changed.
 func TestAnAnsweredRequestIsToldWhateverEndsTheTool(t *testing.T) {
-	call := func(out effect.Outcome, recovery string) effect.Result {
-		f := newFixture(t, "tool.call:*")
-		acting := tool("a.b", adapter(func(context.Context, effect.Call) effect.Outcome { return out }))
-		acting.Recovery = recovery
-		return f.run(`{}`, acting)
-	}
+	call := func(out effect.Outcome, recovery string) effect.Result { return ended(t, out, recovery) }
 	for name, out := range map[string]effect.Outcome{
 		"cancelled": {Status: effect.Cancelled},
 		"timed out": {Status: effect.TimedOut},

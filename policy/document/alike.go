@@ -116,24 +116,6 @@ func (p *parser) follow(from, at, pos int) (end int, ok bool) {
 	return pos, true
 }
 
-// leaf reads a string, a number or a word at pos; -1 where there is none.
-func (p *parser) leaf(pos int) int {
-	if pos >= len(p.raw) {
-		return -1
-	}
-	switch p.raw[pos] {
-	case '"':
-		return p.str(pos, String)
-	case 't':
-		return p.word(pos, "true", Boolean)
-	case 'f':
-		return p.word(pos, "false", Boolean)
-	case 'n':
-		return p.word(pos, "null", Null)
-	}
-	return p.number(pos)
-}
-
 // equal reports that the n bytes at a and at b, which is behind a, are the same.
 func equal(raw []byte, a, b, n int) bool {
 	if n > 16 || b+16 > len(raw) {

@@ -69,12 +69,22 @@ func (p *parser) value(pos, level int) int {
 		return -1
 	}
 	switch p.raw[pos] {
-	case '"':
-		return p.str(pos, String)
 	case '{':
 		return p.object(pos, level+1)
 	case '[':
 		return p.array(pos, level+1)
+	}
+	return p.leaf(pos)
+}
+
+// leaf reads a string, a number or a word at pos; -1 where there is none.
+func (p *parser) leaf(pos int) int {
+	if pos >= len(p.raw) {
+		return -1
+	}
+	switch p.raw[pos] {
+	case '"':
+		return p.str(pos, String)
 	case 't':
 		return p.word(pos, "true", Boolean)
 	case 'f':
