@@ -19,6 +19,7 @@ import (
 	"github.com/b3abf3ee/portcullis/host"
 	"github.com/b3abf3ee/portcullis/host/process"
 	"github.com/b3abf3ee/portcullis/host/sandbox"
+	"github.com/b3abf3ee/portcullis/host/sandbox/wasmbin"
 	"github.com/b3abf3ee/portcullis/sdk/guestbuild"
 )
 
@@ -78,7 +79,7 @@ func Build(t testing.TB, dir, name string) string {
 	defer lock.Unlock()
 	cache, compiler := CacheDir(t), Compiler(t)
 	_, err := guestbuild.Build(ctx, guestbuild.Options{
-		Dir: dir, OutDir: out,
+		Dir: dir, OutDir: out, Shorten: wasmbin.Shorten,
 		Describe: func(ctx context.Context, wasm []byte) ([]byte, error) {
 			return host.Describe(ctx, cache, compiler, wasm)
 		},

@@ -13,6 +13,7 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
 
+	"github.com/b3abf3ee/portcullis/host/sandbox/wasmbin"
 	"github.com/b3abf3ee/portcullis/sdk/guestbuild"
 )
 
@@ -26,7 +27,7 @@ func TestABuildTakesNothingOutOfAStack(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	built, err := guestbuild.Build(t.Context(), guestbuild.Options{Dir: "testdata/stacks", OutDir: filepath.Join(dir, "out")})
+	built, err := guestbuild.Build(t.Context(), guestbuild.Options{Dir: "testdata/stacks", OutDir: filepath.Join(dir, "out"), Shorten: wasmbin.Shorten})
 	if err != nil {
 		t.Fatal(err)
 	}

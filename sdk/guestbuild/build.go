@@ -27,6 +27,11 @@ type Options struct {
 	// and returns its output. When nil no manifest is made and the binary is
 	// named after Dir.
 	Describe func(ctx context.Context, wasm []byte) ([]byte, error)
+	// Shorten, when set, writes the code of Go's compiler in fewer instructions
+	// that do the same. stack is the index of the global that holds the stack
+	// pointer. What it cannot read it returns as it is. Builds with it and
+	// without are different builds of the same sources.
+	Shorten func(wasm []byte, stack uint32) []byte
 }
 
 // Result is a finished build.

@@ -5,7 +5,7 @@
 // wasip1 in a cleaned environment, so that the same sources give the same bytes
 // whoever builds them. In this order: find out what the sources are, stop there
 // when nothing changed, compile, take out of the binary what Go's runtime never
-// reads and make its code shorter, read its exports and imports, ask the
+// reads and have its code made shorter, read its exports and imports, ask the
 // caller to describe it, make the manifest, validate it, and only then put
 // binary, manifest and stamp in place by rename. A build that fails or is
 // killed leaves what was there before; the stamp comes last, so a half-replaced

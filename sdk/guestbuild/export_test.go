@@ -1,7 +1,9 @@
 package guestbuild
 
 // Trim is what a build does to the linker's output.
-func Trim(wasm []byte) []byte { return trim(wasm) }
+func Trim(wasm []byte, shorten func(wasm []byte, stack uint32) []byte) []byte {
+	return trim(wasm, shorten)
+}
 
 // Memory is what the data segments of a module make of memory; nil when they are not as a build reads them.
 func Memory(wasm []byte) []byte {

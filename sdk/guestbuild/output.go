@@ -30,7 +30,7 @@ func (b *build) compile(ctx context.Context) (wasm []byte, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("guestbuild: %w", err)
 	}
-	return trim(wasm), nil
+	return trim(wasm, b.o.Shorten), nil
 }
 
 // stampName is the file that says what the output was built from.

@@ -58,7 +58,7 @@ func (b *build) sourceDigest(ctx context.Context) (string, error) {
 		return "", err
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "portcullis guest 4\n%s\n%s\n%s\n%q\n", b.mod.GOVERSION, b.mod.GOEXPERIMENT, b.mod.GOWASM, buildFlags)
+	fmt.Fprintf(h, "portcullis guest 5\n%t\n%s\n%s\n%s\n%q\n", b.o.Shorten != nil, b.mod.GOVERSION, b.mod.GOEXPERIMENT, b.mod.GOWASM, buildFlags)
 	root := filepath.Dir(b.mod.GOMOD)
 	for _, name := range []string{"go.mod", "go.sum", filepath.Join("vendor", "modules.txt")} {
 		if err := hashFile(h, name, filepath.Join(root, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {

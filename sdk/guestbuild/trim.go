@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"slices"
-
-	"github.com/b3abf3ee/portcullis/host/sandbox/wasmbin"
 )
 
 // Go's runtime finds the function of a program counter by a table of buckets, one for each 4096 counters
@@ -38,8 +36,8 @@ type segment struct {
 }
 
 // trim is wasm without the buckets that nothing reads and without the lines of functions that no stack shows (see
-// trimLines), and with shorter code; a binary that Go's linker did not write, or in which anything is not as it writes it, stays as it is.
-func trim(wasm []byte) []byte {
+// trimLines), and with shorter code where there is who can shorten it; a binary that Go's linker did not write, or in which anything is not as it writes it, stays as it is.
+func trim(wasm []byte, shorten func(wasm []byte, stack uint32) []byte) []byte {
 	before, data, after, ok := dataSection(wasm)
 	if !ok {
 		return wasm
@@ -65,17 +63,10 @@ func trim(wasm []byte) []byte {
 	body := appendSegments(nil, segmentsFor(memory))
 	out := append(make([]byte, 0, len(wasm)), before...)
 	out = binary.AppendUvarint(append(out, sectionData), uint64(len(body)))
-	return shorten(append(append(out, body...), after...))
-}
-
-// shorten is wasm with the code of Go's compiler in fewer instructions that do the same. What cannot be read stays as it
-// is: whoever loads it says what is wrong.
-func shorten(wasm []byte) []byte {
-	m, err := wasmbin.Read(wasm, wasmbin.DefaultLimits())
-	if err != nil {
-		return wasm
+	if out = append(append(out, body...), after...); shorten != nil {
+		out = shorten(out, stackPointer)
 	}
-	return m.Shorten(stackPointer).Encode()
+	return out
 }
 
 // segmentsFor gives the segments that make memory what it is, which begins as zeros: as the linker does, without the

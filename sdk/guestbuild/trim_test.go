@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/b3abf3ee/portcullis/host/sandbox/wasmbin"
 	"github.com/b3abf3ee/portcullis/sdk/guestbuild"
 )
 
@@ -15,7 +16,7 @@ import (
 // but buckets that the runtime never reads. That it still runs and collects is what every test of a guest shows.
 func TestABuildLeavesOutOnlyWhatNothingReads(t *testing.T) {
 	before := linkSample(t)
-	after := guestbuild.Trim(before)
+	after := guestbuild.Trim(before, wasmbin.Shorten)
 	if len(after) > len(before)*3/4 {
 		t.Errorf("%d of %d bytes are left: see whether this version of Go lays its table of functions out as before", len(after), len(before))
 	}
@@ -91,12 +92,12 @@ func linkedLike(funcs int, change func(memory []byte)) []byte {
 
 func TestOnlyTheLinkersTableIsTrimmed(t *testing.T) {
 	whole := linkedLike(5, nil)
-	trimmed := guestbuild.Trim(whole)
+	trimmed := guestbuild.Trim(whole, wasmbin.Shorten)
 	if len(trimmed) >= len(whole) || !bytes.HasSuffix(trimmed, []byte("\x00\x02\x01x")) {
 		t.Fatalf("%d bytes of %d are left: %q", len(trimmed), len(whole), trimmed)
 	}
 	checkTrimmed(t, whole, trimmed)
-	if again := guestbuild.Trim(trimmed); !bytes.Equal(again, trimmed) {
+	if again := guestbuild.Trim(trimmed, wasmbin.Shorten); !bytes.Equal(again, trimmed) {
 		t.Error("it is trimmed twice")
 	}
 	for name, change := range map[string]func([]byte){
@@ -113,7 +114,7 @@ func TestOnlyTheLinkersTableIsTrimmed(t *testing.T) {
 		"an index of the first": func(m []byte) { m[0x400+20*32] = 0 },
 	} {
 		wasm := linkedLike(5, change)
-		if got := guestbuild.Trim(wasm); !bytes.Equal(got, wasm) {
+		if got := guestbuild.Trim(wasm, wasmbin.Shorten); !bytes.Equal(got, wasm) {
 			t.Errorf("%s: %d bytes of %d are left", name, len(got), len(wasm))
 		}
 	}
@@ -127,7 +128,7 @@ func FuzzTrim(f *testing.F) {
 	f.Add([]byte(header + "\x0b\x0a\x02\x00\x41\x00\x0b\x01a\x00\x41\x00\x0b"))
 	f.Add([]byte(header + "\x0c\x01\x00"))
 	f.Fuzz(func(t *testing.T, wasm []byte) {
-		if after := guestbuild.Trim(wasm); !bytes.Equal(after, wasm) {
+		if after := guestbuild.Trim(wasm, wasmbin.Shorten); !bytes.Equal(after, wasm) {
 			checkTrimmed(t, wasm, after)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 
+	"github.com/b3abf3ee/portcullis/host/sandbox/wasmbin"
 	"github.com/b3abf3ee/portcullis/sdk/guestbuild"
 	"github.com/b3abf3ee/portcullis/sdk/manifest"
 )
@@ -88,7 +89,7 @@ func (s Source) build(ctx context.Context, o Options, name, which string) (Made,
 	}
 	o.Step(which + ": " + name)
 	r, err := guestbuild.Build(ctx, guestbuild.Options{
-		Dir: dir, OutDir: out, Env: o.Env, Describe: o.Describe,
+		Dir: dir, OutDir: out, Env: o.Env, Describe: o.Describe, Shorten: wasmbin.Shorten,
 		Progress: func(line string) { o.Step(which + ": " + name + ": " + line) },
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/b3abf3ee/portcullis/cli/internal/app"
 	"github.com/b3abf3ee/portcullis/cli/internal/bundle"
 	"github.com/b3abf3ee/portcullis/cli/internal/console"
+	"github.com/b3abf3ee/portcullis/host/sandbox/wasmbin"
 	"github.com/b3abf3ee/portcullis/sdk/guestbuild"
 	"github.com/b3abf3ee/portcullis/sdk/manifest"
 )
@@ -86,7 +87,7 @@ func (s *shell) buildOne(c *cli.Context, typed string) error {
 	}
 	progress := console.NewProgress(s.proc.Err, time.Now)
 	r, err := guestbuild.Build(c.Context, guestbuild.Options{
-		Dir: dir, OutDir: out, Describe: describe, Progress: func(line string) { progress.Step("%s", line) },
+		Dir: dir, OutDir: out, Describe: describe, Shorten: wasmbin.Shorten, Progress: func(line string) { progress.Step("%s", line) },
 	})
 	progress.Close()
 	if err != nil {

@@ -2,6 +2,15 @@ package wasmbin
 
 import "slices"
 
+// Shorten is [Module.Shorten] of a binary. One that cannot be read stays as it is: whoever loads it says what is wrong.
+func Shorten(wasm []byte, stack uint32) []byte {
+	m, err := Read(wasm, DefaultLimits())
+	if err != nil {
+		return wasm
+	}
+	return m.Shorten(stack).Encode()
+}
+
 // Shorten writes the code of a module in fewer instructions that do the same. It
 // is made for what Go's linker writes, which does not optimise: every jump goes
 // through one table, every call reads the stack pointer anew, and every access to
