@@ -30,6 +30,8 @@ func recovering() []guard {
 		steps = "TestWhatIsNotCertainSettlesNothing/"
 	)
 	return []guard{
+		{"left-in-so-many-messages", "store/sqlite/left.go", "string(session), rule.MaxBrokenMessages, string(before)", "string(session), -1, string(before)", inSQLite, "TestContract/a_call_that_ended_and_that_no_message_answers_is_told_for_so_many_messages"},
+		{"left-in-so-many-messages-in-memory", "store/memory/left.go", "max(0, len(messages)-rule.MaxBrokenMessages)", "0", inMemory, "TestContract/a_call_that_ended_and_that_no_message_answers_is_told_for_so_many_messages"},
 		{"unanswered-when-connected", "host/net/exchange.go", "GotConn: func(httptrace.GotConnInfo) { x.sent.Store(true) }", "", inNet, "TestARequestThatIsGivenUpWasSent"},
 		{"unanswered-is-kept", "host/net/exchange.go", "if sent.Load() && (err != nil || reply.Fault != nil) {", "if sent.Load() && err != nil {", inNet, "TestARequestThatWentOutIsUnansweredUntilItsAnswerIsThere"},
 		{"unanswered-when-done-and-led-on", "host/net/exchange.go", "case toGet(resp.StatusCode, x.method):", "case false:", inNet, "TestARequestThatWentOutIsUnansweredUntilItsAnswerIsThere"},

@@ -32,6 +32,7 @@ func contextCases() []testCase {
 		{"what was settled is told to one turn, and what is open to every one", leftOnce},
 		{"what turns left is their owner's, and bounded", leftBounds},
 		{"a call that ended and that no message answers is told until a turn has an answer", leftUnanswered},
+		{"a call that ended and that no message answers is told for so many messages", leftLongAgo},
 	}
 }
 

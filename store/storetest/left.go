@@ -238,3 +238,33 @@ func leftUnanswered(t *testing.T, w *world) {
 		}
 	}
 }
+
+// lookedThrough is how many of the newest messages of a session are looked through for calls that none answers.
+const lookedThrough = 512
+
+// leftLongAgo has a call that no message answers behind as many messages as are looked through, and behind one fewer.
+func leftLongAgo(t *testing.T, w *world) {
+	for _, c := range []struct {
+		between int // messages of the turn after it
+		want    []string
+	}{
+		{lookedThrough - 1, []string{"mail.one succeeded"}},
+		{lookedThrough, nil},
+	} {
+		l := w.start(t, alice(), fresh())
+		w.asksFor(t, l, []string{"one"}, nil)
+		w.ran(t, l, "one", "manual", effect.Succeeded)
+		w.finish(t, l, turn.Failed)
+		resume := turn.Selector{Kind: turn.Resume, Session: l.session}
+		long := w.start(t, alice(), resume)
+		for range c.between {
+			if err := w.Store.AppendBehind(w.ctx, long.turn, long.claim, []turn.Message{w.message(long, "user", `{"role":"user"}`)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.finish(t, long, turn.Failed)
+		if got := w.left(t, w.start(t, alice(), resume)); !slices.Equal(endings(got), c.want) {
+			t.Errorf("%d messages later it is told %q, want %q", c.between, endings(got), c.want)
+		}
+	}
+}
