@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/host/sandbox"
@@ -302,45 +303,49 @@ func TestHTTPIsHeldToItsBudget(t *testing.T) {
 }
 
 func TestHTTPTimeoutOfTheRequestIsAnAnswer(t *testing.T) {
-	p := abilities(t, sandbox.Config{})
-	reply, _ := ask[wire.HTTPReply](t, p, wire.ImportHTTP, `{"method":"GET","url":"http://x/","timeout_ms":5}`, "", sandbox.CallOptions{
-		Abilities: everything,
-		HTTP: doer(func(ctx context.Context, _ wire.HTTPRequest, _ []byte) (wire.HTTPReply, []byte, error) {
-			<-ctx.Done()
-			return wire.HTTPReply{}, nil, ctx.Err()
-		}),
+	synctest.Test(t, func(t *testing.T) { // time passes when all wait: a busy machine is never late
+		p := abilities(t, sandbox.Config{})
+		reply, _ := ask[wire.HTTPReply](t, p, wire.ImportHTTP, `{"method":"GET","url":"http://x/","timeout_ms":5}`, "", sandbox.CallOptions{
+			Abilities: everything,
+			HTTP: doer(func(ctx context.Context, _ wire.HTTPRequest, _ []byte) (wire.HTTPReply, []byte, error) {
+				<-ctx.Done()
+				return wire.HTTPReply{}, nil, ctx.Err()
+			}),
+		})
+		if code(reply.Fault) != wire.CodeTimeout {
+			t.Errorf("reply %+v", reply)
+		}
 	})
-	if code(reply.Fault) != wire.CodeTimeout {
-		t.Errorf("reply %+v", reply)
-	}
 }
 
 // A port that waits as long as it may comes back in time for the guest to say
 // so, and none is asked again after that.
 func TestAGuestHearsOfATimeoutBeforeItsOwn(t *testing.T) {
-	p := abilities(t, sandbox.Config{})
-	reply, _ := ask[wire.HTTPReply](t, p, wire.ImportHTTP, `{"method":"GET","url":"http://x/"}`, "", sandbox.CallOptions{
-		Abilities: everything, Timeout: 500 * time.Millisecond,
-		HTTP: doer(func(ctx context.Context, _ wire.HTTPRequest, _ []byte) (wire.HTTPReply, []byte, error) {
-			<-ctx.Done()
-			return wire.HTTPReply{}, nil, ctx.Err()
-		}),
+	synctest.Test(t, func(t *testing.T) { // time passes when all wait: a busy machine is never late
+		p := abilities(t, sandbox.Config{})
+		reply, _ := ask[wire.HTTPReply](t, p, wire.ImportHTTP, `{"method":"GET","url":"http://x/"}`, "", sandbox.CallOptions{
+			Abilities: everything, Timeout: 500 * time.Millisecond,
+			HTTP: doer(func(ctx context.Context, _ wire.HTTPRequest, _ []byte) (wire.HTTPReply, []byte, error) {
+				<-ctx.Done()
+				return wire.HTTPReply{}, nil, ctx.Err()
+			}),
+		})
+		if code(reply.Fault) != wire.CodeTimeout {
+			t.Errorf("reply %+v", reply)
+		}
+		calls := 0
+		out := p.Call(t.Context(), "http_flood", frame(`{"method":"GET","url":"http://x/"}`, ""), sandbox.CallOptions{
+			Abilities: everything, Timeout: 500 * time.Millisecond,
+			HTTP: doer(func(ctx context.Context, _ wire.HTTPRequest, _ []byte) (wire.HTTPReply, []byte, error) {
+				calls++
+				<-ctx.Done()
+				return wire.HTTPReply{}, nil, ctx.Err()
+			}),
+		})
+		if want(t, out, sandbox.LimitPassed, "host_calls"); calls != 1 {
+			t.Errorf("%d exchanges began", calls)
+		}
 	})
-	if code(reply.Fault) != wire.CodeTimeout {
-		t.Errorf("reply %+v", reply)
-	}
-	calls := 0
-	out := p.Call(t.Context(), "http_flood", frame(`{"method":"GET","url":"http://x/"}`, ""), sandbox.CallOptions{
-		Abilities: everything, Timeout: 500 * time.Millisecond,
-		HTTP: doer(func(ctx context.Context, _ wire.HTTPRequest, _ []byte) (wire.HTTPReply, []byte, error) {
-			calls++
-			<-ctx.Done()
-			return wire.HTTPReply{}, nil, ctx.Err()
-		}),
-	})
-	if want(t, out, sandbox.LimitPassed, "host_calls"); calls != 1 {
-		t.Errorf("%d exchanges began", calls)
-	}
 }
 
 // late is done after the call that a port's context belongs to.
@@ -353,20 +358,22 @@ func late(ctx context.Context) <-chan struct{} {
 
 // When the call is over inside a host function, the guest does not go on.
 func TestNothingStartsAfterTheDeadline(t *testing.T) {
-	p := abilities(t, sandbox.Config{})
-	calls := 0
-	out := p.Call(t.Context(), "http_flood", frame(`{"method":"GET","url":"http://x/"}`, ""), sandbox.CallOptions{
-		Abilities: everything, Timeout: 30 * time.Millisecond,
-		HTTP: doer(func(ctx context.Context, _ wire.HTTPRequest, _ []byte) (wire.HTTPReply, []byte, error) {
-			calls++
-			<-late(ctx)
-			return wire.HTTPReply{Status: 200}, nil, nil
-		}),
+	synctest.Test(t, func(t *testing.T) { // time passes when all wait: a busy machine is never late
+		p := abilities(t, sandbox.Config{})
+		calls := 0
+		out := p.Call(t.Context(), "http_flood", frame(`{"method":"GET","url":"http://x/"}`, ""), sandbox.CallOptions{
+			Abilities: everything, Timeout: 30 * time.Millisecond,
+			HTTP: doer(func(ctx context.Context, _ wire.HTTPRequest, _ []byte) (wire.HTTPReply, []byte, error) {
+				calls++
+				<-late(ctx)
+				return wire.HTTPReply{Status: 200}, nil, nil
+			}),
+		})
+		want(t, out, sandbox.TimedOut, "")
+		if calls != 1 {
+			t.Errorf("%d exchanges began", calls)
+		}
 	})
-	want(t, out, sandbox.TimedOut, "")
-	if calls != 1 {
-		t.Errorf("%d exchanges began", calls)
-	}
 }
 
 // Each host call looks at the clock on the way in and on the way out.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/host/binding"
@@ -211,35 +212,41 @@ func TestAdapterNeedsEveryLayer(t *testing.T) {
 }
 
 func TestAdapterTellsHowACallEnded(t *testing.T) {
-	e := open(t, sandbox.Config{Grace: 200 * time.Millisecond})
-	release := make(chan struct{})
-	defer close(release)
 	for _, c := range []struct {
 		name   string
-		do     doer
+		do     func(ctx context.Context, release <-chan struct{}) (wire.HTTPReply, []byte, error)
 		status effect.Status
 		reason string
 	}{
-		{"deadline", func(ctx context.Context, _ wire.HTTPRequest, _ []byte) (wire.HTTPReply, []byte, error) {
+		{"deadline", func(ctx context.Context, _ <-chan struct{}) (wire.HTTPReply, []byte, error) {
 			<-late(ctx)
 			return wire.HTTPReply{}, nil, ctx.Err()
 		}, effect.TimedOut, "deadline"},
-		{"abandoned", func(context.Context, wire.HTTPRequest, []byte) (wire.HTTPReply, []byte, error) {
+		{"abandoned", func(_ context.Context, release <-chan struct{}) (wire.HTTPReply, []byte, error) {
 			<-release
 			return wire.HTTPReply{}, nil, nil
 		}, effect.Indeterminate, "timed_out"},
-		{"a port broke", func(context.Context, wire.HTTPRequest, []byte) (wire.HTTPReply, []byte, error) { panic("x") }, effect.Indeterminate, "host_failure"},
+		{"a port broke", func(context.Context, <-chan struct{}) (wire.HTTPReply, []byte, error) { panic("x") }, effect.Indeterminate, "host_failure"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			a := sandbox.NewAdapter(toolPlugin(t, e, `{"result":{}}`, toolNeeds...), sandbox.Ports{HTTP: func(effect.Call) (sandbox.HTTPDoer, func(), error) { return c.do, func() {}, nil }})
-			call := demoCall(t)
-			call.Deadline = time.Now().Add(200 * time.Millisecond)
-			out := a.Invoke(t.Context(), call)
-			if out.Status != c.status || out.Reason != c.reason || out.Result != nil {
-				t.Errorf("%s (%s): %s", out.Status, out.Reason, out.Detail)
-			}
+			synctest.Test(t, func(t *testing.T) { // time passes when all wait: a busy machine is never late
+				release := make(chan struct{})
+				do := doer(func(ctx context.Context, _ wire.HTTPRequest, _ []byte) (wire.HTTPReply, []byte, error) {
+					return c.do(ctx, release)
+				})
+				p := toolPlugin(t, open(t, sandbox.Config{Grace: 200 * time.Millisecond}), `{"result":{}}`, toolNeeds...)
+				a := sandbox.NewAdapter(p, sandbox.Ports{HTTP: func(effect.Call) (sandbox.HTTPDoer, func(), error) { return do, func() {}, nil }})
+				call := demoCall(t)
+				call.Deadline = time.Now().Add(200 * time.Millisecond)
+				out := a.Invoke(t.Context(), call)
+				close(release)
+				if out.Status != c.status || out.Reason != c.reason || out.Result != nil {
+					t.Errorf("%s (%s): %s", out.Status, out.Reason, out.Detail)
+				}
+			})
 		})
 	}
+	e := open(t, sandbox.Config{})
 	a := sandbox.NewAdapter(toolPlugin(t, e, `{"result":{}}`), sandbox.Ports{})
 	call := demoCall(t)
 	call.Deadline = time.Now().Add(-time.Second)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/host/sandbox"
@@ -191,33 +192,35 @@ func TestCloseEndsRunningCalls(t *testing.T) {
 // A port that ignores its context holds its own goroutine and nobody else: the
 // call comes back, Close says so and frees nothing under it.
 func TestPortThatIgnoresItsContextIsAbandoned(t *testing.T) {
-	e, err := sandbox.Open(t.Context(), sandbox.Config{Grace: 10 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	release := make(chan struct{})
-	p := load(t, e, "abilities", "portcullis_http")
-	opt := sandbox.CallOptions{
-		Timeout: 30 * time.Millisecond, Abilities: everything,
-		HTTP: doer(func(context.Context, wire.HTTPRequest, []byte) (wire.HTTPReply, []byte, error) {
-			<-release
-			return wire.HTTPReply{Status: 200}, []byte("too late"), nil
-		}),
-	}
-	out := p.Call(t.Context(), "portcullis_http", frame(`{"method":"GET","url":"http://x"}`, ""), opt)
-	want(t, out, sandbox.TimedOut, "abandoned")
-	if !out.Abandoned || !out.Entered {
-		t.Errorf("%+v", out)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer cancel()
-	if err := e.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Close while a port hangs: %v", err)
-	}
-	close(release)
-	if err := e.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) { // time passes when all wait: a busy machine is never late
+		e, err := sandbox.Open(t.Context(), sandbox.Config{Grace: 10 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		release := make(chan struct{})
+		p := load(t, e, "abilities", "portcullis_http")
+		opt := sandbox.CallOptions{
+			Timeout: 30 * time.Millisecond, Abilities: everything,
+			HTTP: doer(func(context.Context, wire.HTTPRequest, []byte) (wire.HTTPReply, []byte, error) {
+				<-release
+				return wire.HTTPReply{Status: 200}, []byte("too late"), nil
+			}),
+		}
+		out := p.Call(t.Context(), "portcullis_http", frame(`{"method":"GET","url":"http://x"}`, ""), opt)
+		want(t, out, sandbox.TimedOut, "abandoned")
+		if !out.Abandoned || !out.Entered {
+			t.Errorf("%+v", out)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		if err := e.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Close while a port hangs: %v", err)
+		}
+		close(release)
+		if err := e.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func TestPortThatPanicsOrLeavesFailsItsCallOnly(t *testing.T) {

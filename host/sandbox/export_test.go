@@ -54,10 +54,12 @@ func (p *Plugin) LoadOnly(ctx context.Context) (time.Duration, error) {
 // Resident is the memory of this process in bytes; see [resident].
 var Resident = resident
 
-// Descriptors is how many files this process has open, Until waits for what must come.
+// Descriptors is how many files this process has open, Until waits for what must come; see [overdue] for the others.
 var (
-	Descriptors = descriptors
-	Until       = until
+	Descriptors   = descriptors
+	Until         = until
+	Overdue       = overdue
+	LetIn, CameIn = letIn, cameIn
 )
 
 // Held is how many bytes of machine code the engine keeps in memory, and of how many modules it knows.

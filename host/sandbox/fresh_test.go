@@ -307,7 +307,10 @@ func TestInstancesOfUncleanCallsAreDiscarded(t *testing.T) {
 	for _, export := range []string{"fail", "fail_aloud", "no_output", "spin"} {
 		good(t, p, "say")
 		before := theOne(t, p)
-		if out := p.Call(t.Context(), export, nil, CallOptions{Timeout: 50 * time.Millisecond}); out.Status == OK {
+		out, _ := overdue(cameIn, func(timeout time.Duration) Outcome {
+			return p.Call(t.Context(), export, nil, CallOptions{Timeout: timeout})
+		})
+		if out.Status == OK {
 			t.Fatalf("%s ended well", export)
 		}
 		p.engine.running.Wait()
@@ -512,11 +515,12 @@ func TestFailedInitialisationIsTriedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 2 {
-			timeout := time.Duration(0)
-			if c.status == TimedOut {
-				timeout = 50 * time.Millisecond
-			}
-			out := p.Call(t.Context(), "run", nil, CallOptions{Timeout: timeout})
+			out, _ := overdue(letIn, func(timeout time.Duration) Outcome {
+				if c.status != TimedOut {
+					timeout = 0
+				}
+				return p.Call(t.Context(), "run", nil, CallOptions{Timeout: timeout})
+			})
 			if out.Status != c.status || out.Reason != c.reason || out.Entered {
 				t.Errorf("%s: %s (%s), entered %v", c.module, out.Status, out.Reason, out.Entered)
 			}

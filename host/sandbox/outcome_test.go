@@ -106,14 +106,22 @@ func TestDeadlineEndsEveryLoop(t *testing.T) {
 	} {
 		t.Run(c.fixture+" "+c.export, func(t *testing.T) {
 			p := load(t, e, c.fixture, c.export)
-			begun := time.Now()
-			out := p.Call(t.Context(), c.export, nil, sandbox.CallOptions{Timeout: 50 * time.Millisecond})
+			far := sandbox.LetIn
+			if c.entered {
+				far = sandbox.CameIn
+			}
+			var took time.Duration
+			out, timeout := sandbox.Overdue(far, func(timeout time.Duration) sandbox.Outcome {
+				begun := time.Now()
+				defer func() { took = time.Since(begun) }()
+				return p.Call(t.Context(), c.export, nil, sandbox.CallOptions{Timeout: timeout})
+			})
 			want(t, out, sandbox.TimedOut, "")
 			if out.Entered != c.entered || out.Abandoned {
 				t.Errorf("entered %v, abandoned %v", out.Entered, out.Abandoned)
 			}
-			if took := time.Since(begun); took < 50*time.Millisecond || took > 5*time.Second {
-				t.Errorf("a deadline of 50 ms took %v", took)
+			if took < timeout || took > timeout+5*time.Second {
+				t.Errorf("a deadline of %s took %s", timeout, took)
 			}
 		})
 	}
@@ -123,14 +131,21 @@ func TestCallerEndsACall(t *testing.T) {
 	e := open(t, sandbox.Config{})
 	p := outcomes(t, e, "spin", "ok")
 	why := errors.New("the person pressed stop")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	time.AfterFunc(20*time.Millisecond, func() { cancel(why) })
-	want(t, p.Call(ctx, "spin", nil, sandbox.CallOptions{}), sandbox.Cancelled, "")
-	want(t, p.Call(ctx, "ok", nil, sandbox.CallOptions{}), sandbox.Cancelled, "not_started")
+	out, _ := sandbox.Overdue(sandbox.LetIn, func(timeout time.Duration) sandbox.Outcome {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(timeout, func() { cancel(why) })
+		out := p.Call(ctx, "spin", nil, sandbox.CallOptions{})
+		want(t, p.Call(ctx, "ok", nil, sandbox.CallOptions{}), sandbox.Cancelled, "not_started")
+		return out
+	})
+	want(t, out, sandbox.Cancelled, "")
 
-	late, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
-	defer stop()
-	want(t, p.Call(late, "spin", nil, sandbox.CallOptions{}), sandbox.TimedOut, "")
+	out, _ = sandbox.Overdue(sandbox.LetIn, func(timeout time.Duration) sandbox.Outcome {
+		late, stop := context.WithTimeout(t.Context(), timeout)
+		defer stop()
+		return p.Call(late, "spin", nil, sandbox.CallOptions{})
+	})
+	want(t, out, sandbox.TimedOut, "")
 }
 
 func TestGuestTextIsBoundedAndEscaped(t *testing.T) {

@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/host/effect"
@@ -21,7 +22,6 @@ type changing struct{ doer }
 func (changing) Changed() bool { return true }
 
 func TestTheAdapterTellsOfAnUnansweredRequest(t *testing.T) {
-	e := open(t, sandbox.Config{})
 	answers := doer(func(context.Context, wire.HTTPRequest, []byte) (wire.HTTPReply, []byte, error) {
 		return wire.HTTPReply{Status: 200}, nil, nil
 	})
@@ -46,12 +46,15 @@ func TestTheAdapterTellsOfAnUnansweredRequest(t *testing.T) {
 		"answered, and cut short": {changing{waits}, fault, effect.TimedOut, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := sandbox.NewAdapter(toolPlugin(t, e, c.reply, toolNeeds...), sandbox.Ports{HTTP: func(effect.Call) (sandbox.HTTPDoer, func(), error) { return c.http, func() {}, nil }})
-			call := demoCall(t)
-			call.Deadline = time.Now().Add(time.Second)
-			if out := a.Invoke(t.Context(), call); out.Status != c.status || out.Unanswered != c.unanswered || out.Changed != c.changed {
-				t.Errorf("%s (%s), unanswered %v, changed %v: %s", out.Status, out.Reason, out.Unanswered, out.Changed, out.Detail)
-			}
+			synctest.Test(t, func(t *testing.T) { // time passes when all wait: a busy machine is never late
+				p := toolPlugin(t, open(t, sandbox.Config{}), c.reply, toolNeeds...)
+				a := sandbox.NewAdapter(p, sandbox.Ports{HTTP: func(effect.Call) (sandbox.HTTPDoer, func(), error) { return c.http, func() {}, nil }})
+				call := demoCall(t)
+				call.Deadline = time.Now().Add(time.Second)
+				if out := a.Invoke(t.Context(), call); out.Status != c.status || out.Unanswered != c.unanswered || out.Changed != c.changed {
+					t.Errorf("%s (%s), unanswered %v, changed %v: %s", out.Status, out.Reason, out.Unanswered, out.Changed, out.Detail)
+				}
+			})
 		})
 	}
 }
@@ -59,7 +62,6 @@ func TestTheAdapterTellsOfAnUnansweredRequest(t *testing.T) {
 // An answer that came when the guest's time for it was over, or that is longer than it may be, is not the guest's: for the
 // guest there was none.
 func TestAnAnswerThatIsDroppedIsNone(t *testing.T) {
-	p := abilities(t, sandbox.Config{})
 	whole := doer(func(_ context.Context, r wire.HTTPRequest, _ []byte) (wire.HTTPReply, []byte, error) {
 		return wire.HTTPReply{Status: 200}, make([]byte, r.MaxBytes), nil
 	})
@@ -81,11 +83,14 @@ func TestAnAnswerThatIsDroppedIsNone(t *testing.T) {
 		"a look too late": {tooLate, "GET", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out := p.Call(t.Context(), "portcullis_http", frame(`{"method":"`+c.method+`","url":"http://x","max_bytes":9,"timeout_ms":20}`, ""), sandbox.CallOptions{Abilities: everything, HTTP: c.http})
-			want(t, out, sandbox.OK, "")
-			if out.Unanswered != c.unanswered {
-				t.Errorf("unanswered %v: %s", out.Unanswered, out.Output)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				out := abilities(t, sandbox.Config{}).Call(t.Context(), "portcullis_http", frame(`{"method":"`+c.method+`","url":"http://x","max_bytes":9,"timeout_ms":20}`, ""),
+					sandbox.CallOptions{Abilities: everything, HTTP: c.http})
+				want(t, out, sandbox.OK, "")
+				if out.Unanswered != c.unanswered {
+					t.Errorf("unanswered %v: %s", out.Unanswered, out.Output)
+				}
+			})
 		})
 	}
 }

@@ -128,6 +128,22 @@ func until(t testing.TB, what string, ok func() bool) {
 	}
 }
 
+// letIn is a call that was let in before its time was over.
+func letIn(out Outcome) bool { return out.Reason != "not_started" }
+
+// cameIn is a call that came to its entry point before its time was over.
+func cameIn(out Outcome) bool { return out.Entered }
+
+// overdue makes a call that its deadline ends, and tells which one that was: a short one, and a longer one as long as a busy
+// machine has not come as far as it must within it.
+func overdue(far func(Outcome) bool, call func(timeout time.Duration) Outcome) (Outcome, time.Duration) {
+	for timeout := 30 * time.Millisecond; ; timeout *= 4 {
+		if out := call(timeout); far(out) || timeout > 5*time.Second {
+			return out, timeout
+		}
+	}
+}
+
 // sourceOf is a plugin that exports run, as its file.
 func sourceOf(wasm []byte, path string) Source {
 	m := &manifest.Manifest{ID: "p", ABI: wire.ABI, Exports: []string{"run"}}
