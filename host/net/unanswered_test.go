@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/b3abf3ee/portcullis/sdk/wire"
@@ -137,27 +138,29 @@ func TestARequestThatIsGivenUpWasSent(t *testing.T) {
 		"a look cancelled": {"GET", 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			w.name("a.example", public)
-			came, over := make(chan struct{}), make(chan struct{})
-			defer close(over)
-			w.serve(public+":80", func(http.ResponseWriter, *http.Request) {
-				close(came)
-				<-over
+			synctest.Test(t, func(t *testing.T) { // the time is over when the request is with the server, and no sooner
+				w := newWorld(t)
+				w.name("a.example", public)
+				came, over := make(chan struct{}), make(chan struct{})
+				defer close(over)
+				w.serve(public+":80", func(http.ResponseWriter, *http.Request) {
+					close(came)
+					<-over
+				})
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if c.timeout == 0 {
+					go func() {
+						<-came
+						cancel()
+					}()
+				}
+				p := plugin(t, w.gate(nil), anywhere(t))
+				reply, _, err := p.Do(ctx, wire.HTTPRequest{Method: c.method, URL: "http://a.example/", TimeoutMS: c.timeout.Milliseconds()}, nil)
+				if err == nil && reply.Fault == nil || p.Unanswered() != c.unanswered {
+					t.Errorf("%+v %v, unanswered: %v", reply, err, p.Unanswered())
+				}
 			})
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			if c.timeout == 0 {
-				go func() {
-					<-came
-					cancel()
-				}()
-			}
-			p := plugin(t, w.gate(nil), anywhere(t))
-			reply, _, err := p.Do(ctx, wire.HTTPRequest{Method: c.method, URL: "http://a.example/", TimeoutMS: c.timeout.Milliseconds()}, nil)
-			if err == nil && reply.Fault == nil || p.Unanswered() != c.unanswered {
-				t.Errorf("%+v %v, unanswered: %v", reply, err, p.Unanswered())
-			}
 		})
 	}
 }
