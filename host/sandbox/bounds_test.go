@@ -34,7 +34,8 @@ func roomy() sandbox.Limits {
 // Guests that let the host work for them stop as those that compute do, soon
 // after the deadline; BenchmarkStop says how soon.
 func TestGuestsThatKeepTheHostBusyStopAtTheDeadline(t *testing.T) {
-	p := loadBounds(t, open(t, sandbox.Config{}), "bounds", roomy())
+	// A call of a module with ports is left behind when it does not end within the grace, which a busy machine may need.
+	p := loadBounds(t, open(t, sandbox.Config{Grace: 10 * time.Second}), "bounds", roomy())
 	for _, export := range hostLoops {
 		best := time.Hour
 		for range 5 {
