@@ -35,7 +35,7 @@ func (t *tx) insertDeliveries(end turn.Terminal) error {
 // its conversation has something before it: what it costs is what is queued on the channel, and not what ever was.
 const claimable = `SELECT d.id FROM deliveries d WHERE d.channel = ? AND d.state = 'queued' AND d.due_at <= ?
 	AND NOT EXISTS (SELECT 1 FROM deliveries e WHERE e.channel = d.channel AND e.conversation_key = d.conversation_key
-		AND e.state IN ('queued', 'claimed', 'sending') AND (e.seq < d.seq OR e.state <> 'queued'))
+		AND (e.state = 'queued' OR e.state = 'claimed' OR e.state = 'sending') AND (e.seq < d.seq OR e.state <> 'queued'))
 	ORDER BY d.due_at, d.seq LIMIT 1`
 
 // ClaimDelivery takes the delivery that has been due longest; see [outbox.Queue]. An empty queue costs a read and no

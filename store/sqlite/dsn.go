@@ -30,7 +30,11 @@ const (
 // dsn names path with the pragmas that every connection has. Values are compile-time constants but for the path,
 // which is escaped.
 func dsn(path string, m mode) string {
-	q := []string{"_txlock=immediate", "_dqs=0", "_defensive=1", "_error_rc=1"}
+	defensive := "_defensive=1"
+	if m == exclusive {
+		defensive = "_defensive=0" // a migration may change the text of a check, which then need not write every row anew
+	}
+	q := []string{"_txlock=immediate", "_dqs=0", defensive, "_error_rc=1"}
 	pragma := func(name string, value any) { q = append(q, fmt.Sprintf("_pragma=%s(%v)", name, value)) }
 	wait := busyMillis
 	if m == exclusive {

@@ -54,7 +54,7 @@ func everyTurns() []event.Kind {
 	return []event.Kind{event.TurnStarted, event.TurnFinished, event.EffectStarted, event.EffectFinished}
 }
 
-const rare = `e.kind NOT IN ('turn.started', 'turn.finished', 'effect.started', 'effect.finished')`
+const rare = `e.kind <> 'turn.started' AND e.kind <> 'turn.finished' AND e.kind <> 'effect.started' AND e.kind <> 'effect.finished'`
 
 // fewEffects is whether a listing of all records is of effects, of which there are few: then they are looked up by their turns,
 // as among all records they may be far between.

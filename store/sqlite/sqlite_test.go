@@ -91,4 +91,5 @@ func TestContract(t *testing.T) {
 		return h
 	})
 	t.Run("no statement scans what grows", func(t *testing.T) { checkPlans(t, statements) })
+	t.Run("what every turn writes makes no table", func(t *testing.T) { checkLight(t, statements) })
 }
