@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -71,25 +70,30 @@ func (c *codeCache) verify(r record) (folder string, wasm []byte, err error) {
 		return "", nil, err
 	}
 	code := make(chan error, 1)
-	go func() { code <- c.same(r.folder, r.code, io.Discard) }() // reading is most of loading
-	var module bytes.Buffer
-	module.Grow(int(r.wasm.Bytes))
-	err = c.same(r.folder, r.wasm, &module)
+	go func() { code <- c.same(r.folder, r.code, nil) }() // reading is most of loading
+	wasm = make([]byte, r.wasm.Bytes)
+	err = c.same(r.folder, r.wasm, wasm)
 	if err := errors.Join(<-code, err); err != nil {
 		return "", nil, err
 	}
-	return folder, module.Bytes(), nil
+	return folder, wasm, nil
 }
 
-// same copies a file that is ours to w and says whether it is the one that was written.
-func (c *codeCache) same(folder string, mark fileMark, w io.Writer) error {
+// same says whether a file is ours and the one that was written. Its bytes are left in keep, unless that is nil.
+func (c *codeCache) same(folder string, mark fileMark, keep []byte) error {
 	f, err := openOwn(filepath.Join(c.dir, folder, mark.Name))
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	digest, n, err := digestFrom(io.TeeReader(io.LimitReader(f, mark.Bytes+1), w))
-	if err == nil && (n != mark.Bytes || digest != mark.SHA256) {
+	switch info, err := f.Stat(); {
+	case err != nil:
+		return err
+	case info.Size() != mark.Bytes:
+		return errNotGood
+	}
+	digest, err := digestParts(f, mark.Bytes, keep)
+	if err == nil && digest != mark.Digest {
 		err = errNotGood
 	}
 	return err

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -24,7 +25,10 @@ func (c *codeCache) write(digest string, m readyModule, compile func(folder stri
 	if err = os.WriteFile(filepath.Join(folder, meteredName), m.code, 0o600); err != nil {
 		return record{}, &diskError{err}
 	}
-	r.wasm = fileMark{meteredName, int64(len(m.code)), digestOf(m.code)}
+	r.wasm = fileMark{Name: meteredName, Bytes: int64(len(m.code))}
+	if r.wasm.Digest, err = digestParts(bytes.NewReader(m.code), r.wasm.Bytes, nil); err != nil {
+		return record{}, err
+	}
 	if err = compile(folder); err != nil {
 		return record{}, err
 	}
@@ -56,17 +60,21 @@ func newCode(folder string) (fileMark, error) {
 	if err != nil || len(found) != 1 {
 		return fileMark{}, errors.Join(fmt.Errorf("the compiler left %d files", len(found)), err)
 	}
+	name, err := filepath.Rel(folder, found[0])
+	if err != nil {
+		return fileMark{}, err
+	}
 	f, err := openOwn(found[0])
 	if err != nil {
 		return fileMark{}, err
 	}
 	defer f.Close()
-	digest, size, err := digestFrom(f)
+	info, err := f.Stat()
 	if err != nil {
 		return fileMark{}, err
 	}
-	name, err := filepath.Rel(folder, found[0])
-	return fileMark{name, size, digest}, err
+	digest, err := digestParts(f, info.Size(), nil)
+	return fileMark{name, info.Size(), digest}, err
 }
 
 // publish writes the record by rename, so that another process never sees half

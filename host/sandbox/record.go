@@ -28,7 +28,7 @@ type record struct {
 type fileMark struct {
 	Name   string `json:"name"` // below the entry's folder
 	Bytes  int64  `json:"bytes"`
-	SHA256 string `json:"sha256"`
+	Digest string `json:"digest"` // of its parts; see [digestParts]
 }
 
 // maxRecordBytes bounds a record while it is read; that of the largest module the verifier lets through is below.
