@@ -3,7 +3,6 @@ package sandbox_test
 import (
 	"bytes"
 	"context"
-	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -61,7 +60,7 @@ func BenchmarkFresh(b *testing.B) {
 	}
 }
 
-// BenchmarkFreshOnTwoCores is how much more two threads get done than one.
+// BenchmarkFreshOnTwoCores is how much more two goroutines get done than one, as turns of two sessions are.
 func BenchmarkFreshOnTwoCores(b *testing.B) {
 	e := open(b, sandbox.Config{})
 	small := loadWith(b, e, sandbox.Foreign{Name: "echo", Wasm: fixture(b, "echo"), Exports: []string{"run"}})
@@ -71,7 +70,7 @@ func BenchmarkFreshOnTwoCores(b *testing.B) {
 		name, export string
 		p            *sandbox.Plugin
 		in           []byte
-		calls        int // tens of milliseconds: to start a thread takes a tenth of one
+		calls        int // tens of milliseconds: to wake a thread takes a tenth of one
 	}{
 		{"small", "run", small, bytes.Repeat([]byte("x"), 1<<10), 6000},
 		{"go", "echo", golang, bytes.Repeat([]byte("x"), 1<<10), 3000},
@@ -83,8 +82,6 @@ func BenchmarkFreshOnTwoCores(b *testing.B) {
 				begun := time.Now()
 				for range threads {
 					wg.Go(func() {
-						runtime.LockOSThread()
-						defer runtime.UnlockOSThread()
 						ctx, end := context.WithCancel(context.Background()) // turns have contexts of their own
 						defer end()
 						for range c.calls / threads {

@@ -105,7 +105,7 @@ func rss(t testing.TB) (own, shared float64) {
 // BenchmarkIdleInstance is the memory that instances keep between calls, each,
 // beyond the snapshot that they share: right after a call and once trimmed.
 func BenchmarkIdleInstance(b *testing.B) {
-	const many = 64
+	const many = 256 // what the process needs once is little to each
 	wasm, err := os.ReadFile("testdata/echo.wasm")
 	if err != nil {
 		b.Fatal(err)
