@@ -56,10 +56,10 @@ func binaryGuests() []guest {
 			return functions(60, body(repeat(5_900, 0x41, 0, 0x04, 0x40, 0x0b)...), []byte{0x0b})
 		}),
 		bad("functions-200000", "", many(200_000)),
-		{name: "functions-60000", wasm: many(60_000), deadline: 20 * time.Second, status: effect.Succeeded, says: `"ok":true`},
+		{name: "functions-60000", wasm: many(60_000), deadline: time.Minute, status: effect.Succeeded, says: `"ok":true`},
 		{name: "data-100-mb", wasm: func() []byte { return data(100 << 20) }, status: refused, reason: "manifest_invalid"},
 		{
-			name: "data-48-mb", wasm: func() []byte { return data(48 << 20) }, deadline: 20 * time.Second, status: effect.Failed, reason: "plugin_memory",
+			name: "data-48-mb", wasm: func() []byte { return data(48 << 20) }, deadline: time.Minute, status: effect.Failed, reason: "plugin_memory",
 			edit: func(m *manifest.Manifest) { m.Limits.MemoryBytes = 16 << 20 },
 		},
 	}

@@ -23,7 +23,7 @@ type guest struct {
 	withheld []string
 	// args are the arguments of the call; SERVER in them is the address of a local server. Empty: {}.
 	args string
-	// deadline is the plugin's own; 0 is 400 ms for a guest that is to pass it, and 10 s for any other.
+	// deadline is the plugin's own; 0 is 400 ms for a guest that is to pass it, and 30 s for any other.
 	deadline time.Duration
 	// play calls the guest otherwise than once with args.
 	play func(t *testing.T, w *world, p installed) answer
@@ -67,7 +67,7 @@ func (g *guest) limit() time.Duration {
 	case g.status == effect.TimedOut:
 		return 400 * time.Millisecond
 	}
-	return 10 * time.Second
+	return 30 * time.Second // machines are busy
 }
 
 // module is the guest's binary.

@@ -76,7 +76,7 @@ func newWorld(t *testing.T) *world {
 	if w.operator, err = w.host.Operator(t.Context(), "hostile suite"); err != nil {
 		t.Fatal(err)
 	}
-	good := guest{name: goodName, deadline: 10 * time.Second}
+	good := guest{name: goodName, deadline: 30 * time.Second}
 	p, no := w.install(t, &good, good.module(t, "authority"))
 	if no.status != "" {
 		t.Fatalf("the good plugin: %+v", no)
