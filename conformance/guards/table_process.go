@@ -23,6 +23,7 @@ func running() []guard {
 
 		{"whole-environment", engine + "keep_linux.go", "Env: k.order.Env, Files", "Env: append(os.Environ(), k.order.Env...), Files", inProcess, "TestAProgramSeesTheEnvironmentItWasGiven"},
 		{"descriptors", engine + "keep_linux.go", "\tcloseOnExec()\n", "", inProcess, "TestHowProgramsEnd/three_streams,_no_more"},
+		{"no-dump", engine + "keep_linux.go", "unix.Setrlimit(unix.RLIMIT_CORE,", "unix.Getrlimit(unix.RLIMIT_CORE,", inProcess, "TestNoProgramLeavesADump"},
 		{"orphans", engine + "keep_linux.go", "unix.PR_SET_CHILD_SUBREAPER, 1,", "unix.PR_SET_CHILD_SUBREAPER, 0,", inProcess, "TestHowProgramsEnd/a_double_fork"},
 		{"killed-after-the-grace", engine + "keep_linux.go", "\t\t\tcase asking:\n\t\t\t\tenter(killing, unix.SIGKILL)", "\t\t\tcase asking:\n\t\t\t\tenter(asking, unix.SIGTERM)", inProcess, "TestWhatIsStoppedIsGone/TERM_ignored,_stop"},
 		{"host-is-gone", engine + "keep_linux.go", "case !open || word == sayKill:", "case !open:\n\t\t\tcase word == sayKill:", inProcess, "TestAHostThatDiesTakesItsProgramsAlong"},

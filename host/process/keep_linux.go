@@ -51,6 +51,10 @@ func Keep() int {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return k.fail(StageHost, "", fmt.Errorf("close this process to others: %w", err))
 	}
+	// A dump would hold the secrets of the program's environment. It inherits this: given to it once it runs, it would be late.
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+		return k.fail(StageHost, "", fmt.Errorf("allow no dump: %w", err))
+	}
 	if code, ok := k.start(); !ok {
 		return code
 	}
@@ -155,7 +159,6 @@ func limit(pid int, o order) {
 	set(unix.RLIMIT_CPU, o.CPU)
 	set(unix.RLIMIT_AS, o.Memory)
 	set(unix.RLIMIT_NOFILE, o.Files)
-	_ = unix.Prlimit(pid, unix.RLIMIT_CORE, &unix.Rlimit{}, nil) // a dump would hold the secrets of its environment
 }
 
 // death is a child that was waited for.
