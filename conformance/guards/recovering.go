@@ -57,6 +57,8 @@ func recovering() []guard {
 		{"cancel-is-noted-first", "host/turn/cancel.go", "how, err := x.request(ctx, by, rec)\n\tswitch {", "how, err := CancelNoted, error(nil)\n\tswitch {", inTurn, "TestACancelOutlivesAHostThatIsKilled"},
 		{"cancel-of-the-caller-is-noted", "host/turn/run.go", "noted := x.note(inner, a)", "noted := func() {}", inTurn, "TestACancelOutlivesAHostThatIsKilled"},
 		{"cancel-noted-under-its-claim", "store/sqlite/cancel.go", "if how := st.fenced(c, t.now); how != turn.Written {", "if how := st.fenced(c, t.now); how == turn.AlreadyEnded {", inSQLite, "TestContract/who_runs_a_turn_notes_that_its_end_came,_under_its_claim_and_once"},
+		{"stands-anew-after-the-end", "store/sqlite/fence.go", "\tt.stood = stood{}\n\tvar effects", "\tvar effects", inSQLite, "TestWhatATransactionRecallsIsAsItStands"},
+		{"stands-anew-after-a-longer-claim", "store/sqlite/fence.go", "\t\tt.stood = stood{}\n\t\tn, err", "\t\tn, err", inSQLite, "TestWhatATransactionRecallsIsAsItStands"},
 		{"cancel-outlives-its-host", "store/sqlite/fence.go", "rule.Orphan(uncertain, asked)", "rule.Orphan(uncertain, asked && false)", inSQLite, "TestContract/a_restart_ends_a_turn_as_cancelled_whose_end_was_asked_for"},
 		{"cancel-outlives-its-host-in-memory", "store/memory/fence.go", "rule.Orphan(uncertain, t.unwanted)", "rule.Orphan(uncertain, false)", inMemory, "TestContract/a_restart_ends_a_turn_as_cancelled_whose_end_was_asked_for"},
 		{"cancel-hides-nothing-uncertain", "store/internal/rule/turn.go", "\tcase uncertain:\n", "\tcase uncertain && !asked:\n", inMemory, "TestContract/a_restart_ends_a_turn_as_cancelled_whose_end_was_asked_for"},

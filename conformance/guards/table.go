@@ -293,6 +293,8 @@ func surviving() []guard {
 		{"values-of-the-turn", "host/sandbox/adapter.go", ", Turn: call.Turn.ID()}", "}", inSandbox, "TestAdapterNeedsEveryLayer"},
 		{"writes-fail-alone", "store/sqlite/group.go", "_ = s.judge(t.rollback()) // the next", "_ = s.judge(errors.Join(s.commit(t), t.rollback())) // the next", inSQLite, "TestWritesThatComeTogetherShareACommitAndFailAlone"},
 		{"writes-beside-a-failure-run-again", "store/sqlite/group.go", "group = slices.DeleteFunc(group, func(o *op) bool { return o == failed })", "group = slices.DeleteFunc(group, func(o *op) bool {\n\t\t\tif o != failed {\n\t\t\t\to.end(nil)\n\t\t\t}\n\t\t\treturn true\n\t\t})", inSQLite, "TestWritesThatComeTogetherShareACommitAndFailAlone"},
+		{"hides-what-there-is", "host/prompt/manager.go", "c.model.Hides != nil && !c.model.Hides()", "c.model.Hides != nil", inPrompt, "TestWhereNothingIsHiddenNoMessageIsLookedAt"},
+		{"hides-when-something-is-held", "host/turn/hide.go", "return w.known().Len() > 0", "return w.a == nil", inTurn, "TestWhatBecameASecretIsNotShownAgain"},
 		{"remembered-secrets", "host/prompt/manager.go", "c.groups = c.concealed(shown(known.groups))", "c.groups = shown(known.groups)", inPrompt, "TestASecretThatCameLaterIsHiddenInWhatIsRemembered"},
 		{"remembered-secrets-shortened", "host/prompt/manager.go", "\t\t\tg.brief = nil\n", "", inPrompt, "TestASecretThatCameLaterIsHiddenInWhatIsShortened"},
 		{"remembered-stays-as-stored", "host/prompt/manager.go", "\t\t\tg.messages = slices.Clone(g.messages)\n\t\t\tg.messages[n] = hidden", "\t\t\tg.messages[n] = hidden", inPrompt, "TestASecretThatCameLaterIsHiddenInWhatIsRemembered"},

@@ -196,3 +196,23 @@ func TestASecretThatCameLaterIsHiddenInWhatIsShortened(t *testing.T) {
 		t.Errorf("%d results were shortened, and what is hidden is shown", p.Shortened)
 	}
 }
+
+// Where there is nothing to hide, the messages of a long history need not be looked at one by one.
+func TestWhereNothingIsHiddenNoMessageIsLookedAt(t *testing.T) {
+	w := newWorld(t)
+	w.say(provider.User("the word is hunter2"), provider.Assistant(provider.Text("understood")))
+	m, of := w.manager(), model(50_000, nil)
+	hides, asked := false, 0
+	of.Hides = func() bool { return hides }
+	of.Hide = func(provider.Message) (provider.Message, bool) {
+		asked++
+		return provider.User("[hidden]"), true
+	}
+	if got := text(t, w.prepare(openIn(t, w, m, of), step(1))); asked != 0 || !strings.Contains(got, "hunter2") {
+		t.Errorf("asked %d times: %s", asked, got)
+	}
+	hides = true
+	if got := text(t, w.prepare(openIn(t, w, m, of), step(1))); asked == 0 || strings.Contains(got, "hunter2") {
+		t.Errorf("asked %d times: %s", asked, got)
+	}
+}

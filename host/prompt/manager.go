@@ -84,6 +84,8 @@ type Model struct {
 	// stored is not shown to a model again. It changes nothing in the message it is given, and says whether another is to
 	// stand in its place. Nil hides nothing.
 	Hide func(provider.Message) (instead provider.Message, changed bool)
+	// Hides is whether Hide may change any message now. Nil: it may.
+	Hides func() bool
 }
 
 // Conversation is one turn's view of its session. It is for one goroutine.
@@ -170,7 +172,7 @@ func (c *Conversation) read(ctx context.Context) error {
 
 // concealed are groups with what became a secret after it was stored hidden. What is changed is a copy.
 func (c *Conversation) concealed(groups []group) []group {
-	if c.model.Hide == nil {
+	if c.model.Hide == nil || c.model.Hides != nil && !c.model.Hides() {
 		return groups
 	}
 	own := false

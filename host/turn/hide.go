@@ -44,10 +44,10 @@ func (w *work) hide(m provider.Message) (provider.Message, []provider.ToolCall) 
 // again hides in a stored message what the host has come to hold since: a value that was typed first and kept as a
 // secret then. What was hidden when it was stored is so already. A message that gives nothing away stays as it is.
 func (w *work) again(m provider.Message) (provider.Message, bool) {
-	set := w.known()
-	if set.Len() == 0 {
+	if !w.hides() {
 		return m, false
 	}
+	set := w.known()
 	holds := func(text string) bool { _, held := set.Holds([]byte(text)); return held }
 	if !slices.ContainsFunc(m.Parts, func(p provider.Part) bool { return holds(said(p)) }) {
 		return m, false
@@ -73,6 +73,9 @@ func (w *work) again(m provider.Message) (provider.Message, bool) {
 	m.Parts = parts
 	return m, true
 }
+
+// hides is whether there is anything to hide: as a rule there is not, and then no message of the history need be looked at.
+func (w *work) hides() bool { return w.known().Len() > 0 }
 
 // said is the text of a part that may give something away.
 func said(p provider.Part) string {

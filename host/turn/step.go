@@ -26,7 +26,7 @@ func (w *work) define() {
 
 // recall opens the session's history; the input comes after it.
 func (w *work) recall(ctx context.Context) (ending, bool) {
-	model := prompt.Model{Name: w.a.plan.Model.Name(), Limits: w.a.plan.Model.Limits(), MaxOutput: w.a.plan.MaxOutput, Hide: w.again}
+	model := prompt.Model{Name: w.a.plan.Model.Name(), Limits: w.a.plan.Model.Limits(), MaxOutput: w.a.plan.MaxOutput, Hide: w.again, Hides: w.hides}
 	if w.a.plan.Summaries {
 		model.Summary = summarizer{w}
 	}

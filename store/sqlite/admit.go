@@ -95,16 +95,24 @@ func (s *Store) admit(t *tx, a turn.Admission, r []event.Record) (turn.Admittanc
 
 // Requested is the turn that this principal asked for under a key before; see [turn.Journal].
 func (s *Store) Requested(ctx context.Context, owner principal.Facts, key id.Request) (turn.Record, bool, error) {
-	rec, found, err := scanRequested(s.reader.row(ctx, requestedTurn, string(owner.Authority), owner.PrincipalID, string(key)))
+	rec, found, err := scanRequested(s.reader.row(ctx, `SELECT `+turnColumns+requestedTurn, string(owner.Authority), owner.PrincipalID, string(key)))
 	return rec, found, wrapf(err, "look up a request key")
 }
 
 // requested finds the turn that this principal asked for under the same key.
 func (t *tx) requested(a turn.Admission) (turn.Record, bool, error) {
-	return scanRequested(t.row(requestedTurn, string(a.Owner.Authority), a.Owner.PrincipalID, string(a.Request)))
+	var name string // to ask for all of a row that is not there would cost more
+	err := t.row(`SELECT t.id`+requestedTurn, string(a.Owner.Authority), a.Owner.PrincipalID, string(a.Request)).Scan(&name)
+	if errors.Is(err, sql.ErrNoRows) {
+		return turn.Record{}, false, nil
+	}
+	if err != nil {
+		return turn.Record{}, false, err
+	}
+	return scanRequested(t.row(`SELECT `+turnColumns+` FROM turns t WHERE t.id = ?`, name))
 }
 
-const requestedTurn = `SELECT ` + turnColumns + ` FROM turns t WHERE t.authority = ? AND t.principal_id = ? AND t.request = ?`
+const requestedTurn = ` FROM turns t WHERE t.authority = ? AND t.principal_id = ? AND t.request = ?`
 
 func scanRequested(r scanner) (rec turn.Record, found bool, err error) {
 	rec, err = scanTurn(r)

@@ -23,6 +23,9 @@ func (s *Store) Context(ctx context.Context, by principal.Scope, session id.Sess
 	if err != nil {
 		return prompt.Snapshot{}, wrapf(err, "read the context of %s", session)
 	}
+	if got, joins, err := s.joining(brief(ctx), rc, session, since, limit, maxBytes); err != nil || joins {
+		return got, wrapf(err, "read the context of %s", session)
+	}
 	got, from, err := s.summary(brief(ctx), rc, session, since)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = s.denied(ctx, rc, rule.Lookup{What: lookupSession, ID: string(session)})
@@ -33,6 +36,28 @@ func (s *Store) Context(ctx context.Context, by principal.Scope, session id.Sess
 	}
 	got.Messages, got.Older, err = s.after(brief(ctx), rc, session, from, limit, maxBytes)
 	return got, wrapf(err, "read the context of %s", session)
+}
+
+// joining reads what came after the mark when that joins on, which it does for most turns: then one statement is all. It
+// finds nothing where nothing came, where the mark does not join on, and out of reach.
+func (s *Store) joining(ctx context.Context, rc reach, session id.Session, since prompt.Mark, limit, maxBytes int) (got prompt.Snapshot, joins bool, err error) {
+	if since.Last == "" {
+		return got, false, nil
+	}
+	rows, err := s.reader.rows(ctx, `SELECT m.id, m.turn_id, m.body
+		FROM messages k LEFT JOIN summaries p ON p.session_id = k.session_id CROSS JOIN messages m
+		WHERE k.id = ? AND k.session_id = ? AND `+reached("k.session_id")+` AND coalesce(p.revision, 0) = ? AND k.seq > coalesce(p.cutoff, 0)
+			AND m.session_id = k.session_id AND m.seq > k.seq ORDER BY m.seq DESC LIMIT ?`,
+		string(since.Last), string(session), rc.all, rc.allowed, since.Revision, limit+1)
+	if err != nil {
+		return got, false, err
+	}
+	got.Messages, got.Older, err = window(rows, limit, maxBytes)
+	if err != nil || len(got.Messages) == 0 && !got.Older {
+		return prompt.Snapshot{}, false, err
+	}
+	got.Revision, got.Joins = since.Revision, true
+	return got, true, nil
 }
 
 // summary reads where the session's window begins: behind the summary's cutoff, or at the mark when that joins on. A
@@ -57,7 +82,7 @@ func (s *Store) summary(ctx context.Context, rc reach, session id.Session, since
 	return got, from, nil
 }
 
-// after walks back from the newest message to the cutoff and stops at the first that does not fit.
+// after walks back from the newest message to the cutoff.
 func (s *Store) after(ctx context.Context, rc reach, session id.Session, cutoff int64, limit, maxBytes int) (out []prompt.Stored, older bool, err error) {
 	rows, err := s.reader.rows(ctx, `SELECT m.id, m.turn_id, m.body FROM messages m
 		WHERE m.session_id = ? AND m.seq > ? AND `+reached("m.session_id")+` ORDER BY m.seq DESC LIMIT ?`,
@@ -65,6 +90,11 @@ func (s *Store) after(ctx context.Context, rc reach, session id.Session, cutoff 
 	if err != nil {
 		return nil, false, err
 	}
+	return window(rows, limit, maxBytes)
+}
+
+// window takes messages in, the newest first, and stops at the first that does not fit. It closes rows.
+func window(rows *sql.Rows, limit, maxBytes int) (out []prompt.Stored, older bool, err error) {
 	defer rows.Close()
 	for rows.Next() {
 		var (
@@ -218,9 +248,13 @@ func (s *Store) Observe(ctx context.Context, o prompt.Observation) (prompt.Kept,
 
 // observe appends an observation, once, and advances the calibration of its model.
 func (t *tx) observe(o prompt.Observation) (prompt.Calibration, error) {
-	now, err := calibration(t.row(calibrationOf, o.Provider))
-	if err != nil {
-		return now, err
+	now, known := t.calibrations[o.Provider]
+	if !known {
+		var err error
+		if now, err = calibration(t.row(calibrationOf, o.Provider)); err != nil {
+			return now, err
+		}
+		t.calibrated(o.Provider, now)
 	}
 	n, err := t.exec(`INSERT INTO observations (decision, session_id, turn_id, step, model, estimate, tokens_input, tokens_output,
 			tokens_cache_read, tokens_cache_write, reported, finish, vendor_request, at)
@@ -241,6 +275,15 @@ func (t *tx) observe(o prompt.Observation) (prompt.Calibration, error) {
 	if next == now {
 		return now, nil
 	}
+	t.calibrated(o.Provider, next)
 	return next, t.must(`INSERT INTO calibrations (model, samples, ratio) VALUES (?, ?, ?)
 		ON CONFLICT DO UPDATE SET samples = excluded.samples, ratio = excluded.ratio`, o.Provider, next.Samples, next.Ratio)
+}
+
+// calibrated notes what is known of a model, for the next observation in the transaction.
+func (t *tx) calibrated(model string, k prompt.Calibration) {
+	if t.calibrations == nil {
+		t.calibrations = map[string]prompt.Calibration{}
+	}
+	t.calibrations[model] = k
 }

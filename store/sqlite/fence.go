@@ -22,8 +22,25 @@ type standing struct {
 	claim   lease.Claim // zero when the turn has ended
 }
 
-// stand reads how turn id stands; an unknown turn is an error, because only admitted ones come here.
+// stood is how the turn stands that was asked for last in a transaction: what a turn wrote behind comes with its next write.
+type stood struct {
+	turn id.Turn
+	standing
+}
+
+// stand is how turn id stands; an unknown turn is an error, because only admitted ones come here.
 func (t *tx) stand(turnID id.Turn) (standing, error) {
+	if t.stood.turn == turnID {
+		return t.stood.standing, nil
+	}
+	st, err := t.readStanding(turnID)
+	if err == nil {
+		t.stood = stood{turnID, st}
+	}
+	return st, err
+}
+
+func (t *tx) readStanding(turnID id.Turn) (standing, error) {
 	var (
 		st      standing
 		fence   sql.NullInt64
@@ -119,6 +136,7 @@ func (s *Store) Extend(ctx context.Context, session id.Session, c lease.Claim, u
 		if !until.After(t.now) {
 			return errors.New("the new expiry has passed already")
 		}
+		t.stood = stood{}
 		n, err := t.exec(`UPDATE leases SET expires_at = ?
 			WHERE session_id = ? AND token = ? AND epoch = ? AND fence = ? AND expires_at > ?`,
 			until.UnixMilli(), string(session), string(c.Token), string(c.Epoch), c.Fence, t.now.UnixMilli())
@@ -172,6 +190,7 @@ func (s *Store) Finish(ctx context.Context, end turn.Terminal, r event.Record) (
 // endTurn closes what is open under a running turn, ends it and releases its lease. With no outcome given the
 // turn's is [rule.Orphan]'s. It returns the number of effects that became indeterminate, and the turn's outcome.
 func (s *Store) endTurn(t *tx, end turn.Terminal, trace id.Trace, closing string) (open int, as turn.Outcome, err error) {
+	t.stood = stood{}
 	var effects, questions bool // as a rule neither; a trigger holds the turn's end to it
 	err = t.row(`SELECT EXISTS (SELECT 1 FROM effects WHERE turn_id = ?1 AND finished_at IS NULL),
 		EXISTS (SELECT 1 FROM approvals WHERE turn_id = ?1 AND state = 'pending')`, string(end.Turn)).Scan(&effects, &questions)

@@ -36,6 +36,7 @@ type Store struct {
 
 	reads  *sql.DB
 	reader *prepared
+	owners owners // of the sessions that had turns
 
 	queue   queue         // the writes that wait
 	gate    chan struct{} // holds one token: the writer's turn, which guards everything below
@@ -176,6 +177,7 @@ func (s *Store) Close() error {
 	for s.flushNext() { // what was taken to be written behind
 	}
 	s.closed = true
+	s.owners.forget()
 	return s.shut()
 }
 

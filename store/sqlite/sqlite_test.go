@@ -38,6 +38,7 @@ func harness(t testing.TB) storetest.Harness {
 // disown takes a session's owner away, which the schema forbids to every program.
 func (s *Store) disown(t testing.TB, session id.Session) {
 	t.Helper()
+	defer s.owners.forget()
 	err := s.write(t.Context(), func(tx *tx) error {
 		for _, query := range []string{
 			`DROP TRIGGER session_owners_kept`,
@@ -60,6 +61,7 @@ func (s *Store) disown(t testing.TB, session id.Session) {
 // doubt makes a session's owner uncertain, which the schema forbids to every program.
 func (s *Store) doubt(t testing.TB, session id.Session) {
 	t.Helper()
+	defer s.owners.forget()
 	err := s.write(t.Context(), func(tx *tx) error {
 		for _, query := range []string{
 			`DROP TRIGGER session_owners_fixed`,

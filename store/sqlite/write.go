@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/b3abf3ee/portcullis/host/failpoint"
+	"github.com/b3abf3ee/portcullis/host/prompt"
 )
 
 // Checkpoint when this many commits or bytes of bound values have gone into the write-ahead log since the last one.
@@ -23,6 +24,10 @@ type tx struct {
 	bytes int  // of bound values
 	told  told // the debt that the write in progress fails for
 	head  link // the end of the audit's chain, once it was asked for
+
+	// What was read in the transaction before; whatever changes it says so here.
+	stood        stood
+	calibrations map[string]prompt.Calibration
 }
 
 // write runs fn in a write transaction and returns nil once that is durable. It is the only way to change the database.
