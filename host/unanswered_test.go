@@ -90,6 +90,11 @@ func TestWhatWasSentAndNotAnsweredIsUncertain(t *testing.T) {
 			if _, err := on.Grant(t.Context(), by, "outside", "net.fetch:"+strings.TrimPrefix(at, "http://")); err != nil {
 				t.Fatal(err)
 			}
+			if c.limits != "" { // a busy machine must not need all of the time to load the plugin: a call that reaches nobody has it loaded
+				if _, res, err := on.Call(t.Context(), host.Request{}, "outside.act", []byte(`{"url":"http://127.0.0.1:1/"}`), turn.Observer{}); err != nil || res.Status == effect.Succeeded {
+					t.Fatal(res.Status, err)
+				}
+			}
 			var seen []effect.Result
 			res, err := on.Run(ctx, host.Request{Input: "act"}, turn.Observer{Effect: func(r effect.Result) { seen = append(seen, r) }})
 			if err != nil && !c.cancel {
