@@ -41,8 +41,9 @@ func (s stop) number() (int, error) {
 	all := map[string]int{
 		"pwrite64": unix.SYS_PWRITE64, "write": unix.SYS_WRITE, "copy_file_range": unix.SYS_COPY_FILE_RANGE, "fsync": unix.SYS_FSYNC,
 		"fdatasync": unix.SYS_FDATASYNC, "ftruncate": unix.SYS_FTRUNCATE, "linkat": unix.SYS_LINKAT, "unlinkat": unix.SYS_UNLINKAT,
+		"unlink": unix.SYS_UNLINKAT, // there is nothing else but on amd64
 	}
-	if runtime.GOARCH == "amd64" { // others have unlinkat alone
+	if runtime.GOARCH == "amd64" {
 		all["unlink"] = 87
 	}
 	n, ok := all[s.call]
