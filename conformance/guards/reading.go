@@ -24,6 +24,7 @@ func reading() []guard {
 		{"reading-in-vain", alike, "return len(raw)/16 + 256", "return 1 << 40", inReader, "TestLittleIsReadInVain"},
 		{"records-and-what-they-say", "host/effect/shape.go", "h.items.open && e.Class", "e.Class", "./host/effect", "TestEachRecordIsHeldAgainstItsSchema"},
 		{"records-and-sensitive-names", "policy/redact/build.go", "b.special < i-(next-i)", "true", "./policy/redact", "TestANameIsSensitiveInEveryRecord"},
+		{"records-that-are-all-there-is", "policy/redact/build.go", " && i > b.doc.Root()", "", "./policy/redact", "TestANameIsSensitiveInARecordThatIsAllThereIs"},
 		{"records-and-their-strings", "policy/redact/build.go", "\t\t\t\tb.strings(i+1, t.Next)\n", "", "./policy/redact", "TestAStringIsLookedAtInEveryRecord"},
 		{"canonical-numbers", scalar, " || string(p.raw[pos:at]) == \"-0\"", "", inReader, "TestOnlyWhatIsCanonicalIsSaidToBe"},
 	}

@@ -100,9 +100,9 @@ func (b *builder) names() {
 }
 
 // ordinaryBefore reports that all names of the element before the one from i to next, which has the same, are ordinary, and
-// that nothing in it is too deep to be looked at.
+// that nothing in it is too deep to be looked at. Of a result that is itself an element, the one before is none of it.
 func (b *builder) ordinaryBefore(i, next int32) bool {
-	return b.special < i-(next-i) && b.doc.Depth() <= MaxDepth
+	return b.special < i-(next-i) && i > b.doc.Root() && b.doc.Depth() <= MaxDepth
 }
 
 // strings is names of values in which all names are ordinary.

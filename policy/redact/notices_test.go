@@ -122,6 +122,19 @@ func TestANameIsSensitiveInEveryRecord(t *testing.T) {
 	}
 }
 
+// A result may be a part of what was read, and then the record before it is none of it: nobody looked at its names.
+func TestANameIsSensitiveInARecordThatIsAllThereIs(t *testing.T) {
+	d, err := document.ParseStrict([]byte(`[{"password":"other","n":1},{"password":"letmein","n":2}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := d.Root() + 1
+	v, err := Build(Set{}, DefaultBounds(), Document(d.Part(d.At(first).Next, 1)))
+	if err != nil || strings.Contains(v.Debug.String(), "letmein") || !strings.Contains(v.Debug.String(), `"n":2`) {
+		t.Errorf("%s, %v", v.Debug, err)
+	}
+}
+
 // Three records are read one by the other, and only the last of them says something.
 func TestAStringIsLookedAtInEveryRecord(t *testing.T) {
 	v, err := Build(Set{}, DefaultBounds(), JSON([]byte(`[{"id":"a","n":1},{"id":"b","n":2},{"id":"password=hunter22hunter22","n":3}]`)))
