@@ -152,16 +152,24 @@ func (f *fitting) result() Prepared {
 // unseal takes vendor-private parts out of the history: a vendor may bind them to all that came before, and that was changed.
 // This turn's stay, since a vendor wants them back within one loop of calls.
 func (f *fitting) unseal() {
-	f.groups = slices.Clone(f.groups)
+	own := false
 	for i := range f.groups {
+		if !f.groups[i].sealed || f.groups[i].short {
+			continue
+		}
+		if !own {
+			f.groups, own = slices.Clone(f.groups), true
+		}
 		g := &f.groups[i]
 		g.messages = slices.Clone(g.messages)
 		for i, m := range g.messages {
-			if slices.ContainsFunc(m.Parts, isOpaque) {
+			if sealed(m) {
 				g.messages[i].Parts = slices.DeleteFunc(slices.Clone(m.Parts), isOpaque)
 			}
 		}
 	}
 }
+
+func sealed(m provider.Message) bool { return slices.ContainsFunc(m.Parts, isOpaque) }
 
 func isOpaque(p provider.Part) bool { return p.Kind == provider.PartOpaque }

@@ -21,6 +21,8 @@ type group struct {
 	size     int  // estimated tokens
 	whole    bool // every call is answered
 	brief    *brief
+	short    bool // brief stands for it already
+	sealed   bool // a message has vendor-private parts
 }
 
 // brief is what stands for a group whose tool results are shortened. It is immutable.
@@ -53,7 +55,8 @@ func (c *counter) group(all []group, tail []said) []group {
 			g.size += c.message(m)
 		}
 		g := &all[len(all)-1]
-		g.brief = nil // of what it was
+		g.brief, g.short = nil, false // of what it was
+		g.sealed = slices.ContainsFunc(g.messages, sealed)
 		g.stored, g.bytes = g.stored+1, g.bytes+s.bytes
 		g.whole = g.complete()
 	}
@@ -97,11 +100,14 @@ func (c *counter) sizeOf(messages []provider.Message) int {
 
 // shorten puts g's brief in its place. It returns how many results were cut.
 func (c *counter) shorten(g *group) int {
+	if g.short {
+		return 0
+	}
 	b := g.brief
 	if b == nil {
 		b = c.briefly(g.messages)
 	}
-	g.messages, g.size, g.brief = b.messages, b.size, &brief{b.messages, b.size, 0}
+	g.messages, g.size, g.short = b.messages, b.size, true
 	return b.cut
 }
 

@@ -30,6 +30,10 @@ type history struct {
 
 // join is h with what was read after it.
 func (c *counter) join(h history, tail []said, mark Mark) history {
+	h.mark = mark
+	if len(tail) == 0 {
+		return h
+	}
 	// The newest group may go on with the answers to its calls; nothing that is shared with h is changed.
 	h.groups = c.group(slices.Clone(h.groups), tail)
 	for i := range h.groups {
@@ -37,7 +41,6 @@ func (c *counter) join(h history, tail []said, mark Mark) history {
 			g.brief = c.briefly(g.messages)
 		}
 	}
-	h.mark = mark
 	return h
 }
 

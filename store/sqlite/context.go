@@ -38,22 +38,23 @@ func (s *Store) Context(ctx context.Context, by principal.Scope, session id.Sess
 	return got, wrapf(err, "read the context of %s", session)
 }
 
-// joining reads what came after the mark when that joins on, which it does for most turns: then one statement is all. It
-// finds nothing where nothing came, where the mark does not join on, and out of reach.
+// joining reads what came after the mark when that joins on, which it does for most turns: then one statement is all. No row
+// says that the mark does not join on or is out of reach, one without a message that nothing came.
 func (s *Store) joining(ctx context.Context, rc reach, session id.Session, since prompt.Mark, limit, maxBytes int) (got prompt.Snapshot, joins bool, err error) {
 	if since.Last == "" {
 		return got, false, nil
 	}
-	rows, err := s.reader.rows(ctx, `SELECT m.id, m.turn_id, m.body
-		FROM messages k LEFT JOIN summaries p ON p.session_id = k.session_id CROSS JOIN messages m
+	rows, err := s.reader.rows(ctx, `SELECT coalesce(m.id, ''), coalesce(m.turn_id, ''), coalesce(m.body, '')
+		FROM messages k LEFT JOIN summaries p ON p.session_id = k.session_id
+			LEFT JOIN messages m ON m.session_id = k.session_id AND m.seq > k.seq
 		WHERE k.id = ? AND k.session_id = ? AND `+reached("k.session_id")+` AND coalesce(p.revision, 0) = ? AND k.seq > coalesce(p.cutoff, 0)
-			AND m.session_id = k.session_id AND m.seq > k.seq ORDER BY m.seq DESC LIMIT ?`,
+		ORDER BY m.seq DESC LIMIT ?`,
 		string(since.Last), string(session), rc.all, rc.allowed, since.Revision, limit+1)
 	if err != nil {
 		return got, false, err
 	}
-	got.Messages, got.Older, err = window(rows, limit, maxBytes)
-	if err != nil || len(got.Messages) == 0 && !got.Older {
+	got.Messages, got.Older, joins, err = window(rows, limit, maxBytes)
+	if err != nil || !joins {
 		return prompt.Snapshot{}, false, err
 	}
 	got.Revision, got.Joins = since.Revision, true
@@ -90,19 +91,25 @@ func (s *Store) after(ctx context.Context, rc reach, session id.Session, cutoff 
 	if err != nil {
 		return nil, false, err
 	}
-	return window(rows, limit, maxBytes)
+	out, older, _, err = window(rows, limit, maxBytes)
+	return out, older, err
 }
 
-// window takes messages in, the newest first, and stops at the first that does not fit. It closes rows.
-func window(rows *sql.Rows, limit, maxBytes int) (out []prompt.Stored, older bool, err error) {
+// window takes messages in, the newest first, and stops at the first that does not fit. It says whether there was any row, of
+// which one without an id is no message, and closes rows.
+func window(rows *sql.Rows, limit, maxBytes int) (out []prompt.Stored, older, any bool, err error) {
 	defer rows.Close()
 	for rows.Next() {
+		any = true
 		var (
 			one  prompt.Stored
 			body string
 		)
 		if err := rows.Scan(&one.ID, &one.Turn, &body); err != nil {
-			return nil, false, err
+			return nil, false, any, err
+		}
+		if one.ID == "" {
+			continue
 		}
 		if maxBytes -= len(body); maxBytes < 0 || len(out) == limit {
 			older = true
@@ -112,7 +119,7 @@ func window(rows *sql.Rows, limit, maxBytes int) (out []prompt.Stored, older boo
 		out = append(out, one)
 	}
 	slices.Reverse(out)
-	return out, older, rows.Err()
+	return out, older, any, rows.Err()
 }
 
 // LeaseCompaction asks for the right to write a summary; see [prompt.Journal].
