@@ -301,14 +301,12 @@ func TestAProgramThatStays(t *testing.T) {
 	c.Kill() // after the end both do nothing
 }
 
-// A dump would hold the secrets of a program's environment: it can write none from its first moment on, though the host may.
+// A dump would hold the secrets of a program's environment: it can write none from its first moment on, though the host may
+// write as much as this machine lets it.
 func TestNoProgramLeavesADump(t *testing.T) {
 	var was syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_CORE, &was); err != nil {
 		t.Fatal(err)
-	}
-	if was.Max == 0 {
-		t.Skip("this process may write none itself")
 	}
 	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{Cur: was.Max, Max: was.Max}); err != nil {
 		t.Fatal(err)
