@@ -55,7 +55,7 @@ func (c *counter) group(all []group, tail []said) []group {
 			g.size += c.message(m)
 		}
 		g := &all[len(all)-1]
-		g.brief, g.short = nil, false // of what it was
+		g.brief = nil // of what it was
 		g.sealed = slices.ContainsFunc(g.messages, sealed)
 		g.stored, g.bytes = g.stored+1, g.bytes+s.bytes
 		g.whole = g.complete()
