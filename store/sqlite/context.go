@@ -97,16 +97,16 @@ func (s *Store) after(ctx context.Context, rc reach, session id.Session, cutoff 
 
 // window takes messages in, the newest first, and stops at the first that does not fit. It says whether there was any row, of
 // which one without an id is no message, and closes rows.
-func window(rows *sql.Rows, limit, maxBytes int) (out []prompt.Stored, older, any bool, err error) {
+func window(rows *sql.Rows, limit, maxBytes int) (out []prompt.Stored, older, found bool, err error) {
 	defer rows.Close()
 	for rows.Next() {
-		any = true
+		found = true
 		var (
 			one  prompt.Stored
 			body string
 		)
 		if err := rows.Scan(&one.ID, &one.Turn, &body); err != nil {
-			return nil, false, any, err
+			return nil, false, found, err
 		}
 		if one.ID == "" {
 			continue
@@ -119,7 +119,7 @@ func window(rows *sql.Rows, limit, maxBytes int) (out []prompt.Stored, older, an
 		out = append(out, one)
 	}
 	slices.Reverse(out)
-	return out, older, any, rows.Err()
+	return out, older, found, rows.Err()
 }
 
 // LeaseCompaction asks for the right to write a summary; see [prompt.Journal].
